@@ -292,8 +292,18 @@
 #define USER_SHUT_WR 1
 #define USER_SHUT_RDWR 2
 #define USER_SOL_SOCKET 0xffff
+#define USER_SO_ACCEPTCONN 0x2
+#define USER_SO_REUSEADDR 0x4
+#define USER_SO_KEEPALIVE 0x8
+#define USER_SO_SNDBUF 0x1001
+#define USER_SO_RCVBUF 0x1002
 #define USER_SO_ERROR 0x1007
+#define USER_SO_TYPE 0x1008
 #define USER_TCP_NODELAY 1
+#define USER_TCP_MAXSEG 2
+#define USER_TCP_KEEPIDLE 3 /* seconds */
+#define USER_TCP_KEEPINTVL 5
+#define USER_TCP_KEEPCNT 6
 
 #define USER_MNT_RDONLY 1 /* of mount */
 
@@ -322,6 +332,7 @@
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
 #define USER_FIONREAD 0x4004667f /* (int *) */
+#define USER_SIOCNETSTATUS 0x400c6e00 /* (struct user_net_status *) of a socket */
 #define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
 #define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */
 #define USER_TIOCSETAW 0x802c7415 /* when all output has been sent, */
@@ -499,6 +510,11 @@ struct user_stat {
 struct user_flock {
     int16_t type, whence;
     int32_t start, length, process;
+};
+
+/* What the network has in use: packets' buffers, with those of the interface, and connections; its address, as in struct sockaddr_in. */
+struct user_net_status {
+    uint32_t mbufs, connections, address;
 };
 
 /* Of <netinet/in.h>: struct sockaddr_in. */

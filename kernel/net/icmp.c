@@ -2,13 +2,13 @@
 #include <string.h>
 
 #include "net/in.h"
+#include "net/loop.h"
 #include "net/net.h"
 
 #define ECHO_REPLY 0
 #define ECHO_REQUEST 8
 #define ICMP_HEADER 8
 #define REPLY_TTL 64
-#define LOOPBACK_NET 127
 
 void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
 
@@ -70,14 +70,14 @@ void icmp_input(struct mbuf *m, uint32_t header)
         m_free(m);
         return;
     }
-    if (icmp[0] == ECHO_REPLY && icmp_answer && get32(ip + 16) == net_own.ip) {
+    if (icmp[0] == ECHO_REPLY && icmp_answer && (get32(ip + 16) == net_own.ip || loop_is(ip))) {
         answered(icmp, length, from);
         m_free(m);
         return;
     }
     /* Nobody answers what went to all, or came from no one host (RFC 1122, 3.2.1.3 and 3.2.2.6). */
-    bool to_all = get32(ip + 16) != net_own.ip;
-    if (icmp[0] != ECHO_REQUEST || icmp[1] || to_all || !is_one_host(from)) {
+    bool looped = loop_is(ip), to_all = get32(ip + 16) != net_own.ip && !looped;
+    if (icmp[0] != ECHO_REQUEST || icmp[1] || to_all || (!looped && !is_one_host(from))) {
         NET_COUNT(icmp_ignored);
         m_free(m);
         return;
@@ -94,8 +94,8 @@ void icmp_input(struct mbuf *m, uint32_t header)
         ip[0] = 0x45;
         put16(ip + 2, m->m_len);
     }
+    put32(ip + 12, looped ? get32(ip + 16) : net_own.ip);
     put32(ip + 16, from);
-    put32(ip + 12, net_own.ip);
     put16(ip + 6, 0);
     ip[8] = REPLY_TTL;
     ip_output(m, from);

@@ -25,10 +25,7 @@ DEFINE_SIMPLE_LOCK(tx_lock, "ether transmit", SPL_NET);
 const bool if_ether_in_threads = RECEIVE_IN_THREADS;
 struct if_ether_counts receive_counts[MAX_HARTS];
 
-/*
- * Sending
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* Sending ---------------------------------------------------------------------------------------------------------- */
 
 static COLD void not_sent(struct mbuf *m)
 {
@@ -53,10 +50,7 @@ static void ether_transmit(struct mbuf *m)
         not_sent(m);
 }
 
-/*
- * Receiving
- * --------------------------------------------------------------------------------------------------------------
- */
+/* Receiving -------------------------------------------------------------------------------------------------------- */
 
 static struct ether_protocol *protocols;
 
@@ -105,6 +99,7 @@ void if_ether_start(void)
     uint32_t mbits = bootargs_number(BOOT(kernel, net_mbits));
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
+    inet_start();
     receive_prepare();
     crit_t s = simple_lock_enter(&tx_lock); /* senders look at the ring, though it is not open */
     ether_reset(net_own.ether, mbits);
@@ -139,6 +134,7 @@ void if_ether_stop(void)
         receive_rest(q);
     }
     receive_end();
+    inet_rest();
     arp_forget();
     tx_opens(false); /* else others fill the ring as fast as it empties */
     for (bool waits = true; waits; thread_yield()) {
@@ -158,6 +154,7 @@ struct if_ether_counts if_ether_counts(void)
 {
     struct if_ether_counts sum = {0};
     receive_add(&sum);
+    sum.full += inet_full();
     for (unsigned h = 0; h < MAX_HARTS; h++) {
         sum.interrupts += receive_counts[h].interrupts;
         sum.frames += receive_counts[h].frames;

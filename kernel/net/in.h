@@ -43,8 +43,9 @@ static inline void put32(uint8_t *p, uint32_t value)
 }
 
 /*
- * The checksum (RFC 1071) of `length` bytes at an even address behind `sum`, what others have given of what stands before
- * (an even number of bytes); as it is put into a header that had 0 there. Of a right header with its checksum it is 0.
+ * The checksum (RFC 1071) of `length` bytes at an even address behind `sum`, what others have given of what stands
+ * before (an even number of bytes); as it is put into a header that had 0 there. Of a right header with its checksum
+ * it is 0.
  */
 uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum);
 

@@ -14,10 +14,12 @@
 
 DEFINE_NET_CLASSES;
 
-DEFINE_LIST_MUTEX(pcb_list_lock, "inpcb list");
-static struct inpcb *pcb_list;
+static struct list {
+    struct list_mutex lock;
+    struct inpcb *first;
+} lists[DATABASES] = {[0 ... DATABASES - 1] = {.lock = LIST_MUTEX}};
 
-/* The hash -------------------------------------------------------------------------------------------------------------- */
+/* The hash --------------------------------------------------------------------------------------------------------- */
 
 static uint64_t rotated(uint64_t x, unsigned by)
 {
@@ -68,11 +70,16 @@ uint32_t in_pcb_hash(const struct inpcb *inp, uint32_t what)
     return (uint32_t)(sum >> 32 ^ sum);
 }
 
-/* The list -------------------------------------------------------------------------------------------------------------- */
+/* The lists -------------------------------------------------------------------------------------------------------- */
 
-static struct inpcb *found(uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
+static struct list *list_of(const struct inpcb *inp)
 {
-    struct inpcb *inp = pcb_list;
+    return &lists[inp->database];
+}
+
+static struct inpcb *found(const struct list *l, uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
+{
+    struct inpcb *inp = l->first;
     while (inp && (inp->marker || inp->lport != lport || inp->fport != fport || inp->faddr != faddr ||
                    (inp->laddr != laddr && (inp->laddr || inp->fport))))
         inp = inp->next;
@@ -81,11 +88,12 @@ static struct inpcb *found(uint32_t faddr, uint32_t fport, uint32_t laddr, uint3
 
 struct inpcb *in_pcb_lookup(uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
 {
-    list_lock(&pcb_list_lock);
-    struct inpcb *inp = found(faddr, fport, laddr, lport);
+    struct list *l = &lists[inet_database(lport, faddr, fport)];
+    list_lock_shared(&l->lock);
+    struct inpcb *inp = found(l, faddr, fport, laddr, lport);
     if (inp)
-        inp->references++;
-    list_unlock(&pcb_list_lock);
+        references_add(&inp->references);
+    list_unlock(&l->lock);
     return inp;
 }
 
@@ -96,19 +104,23 @@ struct inpcb *in_pcb_listener(uint32_t laddr, uint32_t lport)
 
 void in_pcb_reference(struct inpcb *inp)
 {
-    list_lock(&pcb_list_lock);
-    inp->references++;
-    list_unlock(&pcb_list_lock);
+    struct list *l = list_of(inp);
+    (void)l;
+    references_lock(&l->lock);
+    references_add(&inp->references);
+    references_unlock(&l->lock);
 }
 
 void in_pcb_release(struct inpcb *inp)
 {
-    list_lock(&pcb_list_lock);
-    if (!inp->references)
+    struct list *l = list_of(inp);
+    (void)l;
+    references_lock(&l->lock);
+    uint32_t left = references_drop(&inp->references);
+    references_unlock(&l->lock);
+    if (left == UINT32_MAX)
         panic("inpcb: more references are released than there were");
-    bool last = !--inp->references;
-    list_unlock(&pcb_list_lock);
-    if (!last)
+    if (left)
         return;
     struct socket *so = inp->so;
     pcb_mutex_destroy(&inp->lock);
@@ -134,75 +146,114 @@ static void unlink(struct inpcb *inp)
     inp->link = 0;
 }
 
-int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
+/*
+ * Into the list of a database, unless another one there has these addresses and ports. `linked`: the list's reference
+ * is there.
+ */
+static bool enters(struct inpcb *inp, unsigned database, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport,
+                   bool linked)
 {
-    list_lock(&pcb_list_lock);
-    struct inpcb *has = found(faddr, fport, laddr, lport);
-    bool taken = has && has != inp;
-    if (!taken) {
+    struct list *l = &lists[database];
+    list_lock(&l->lock);
+    struct inpcb *has = found(l, faddr, fport, laddr, lport);
+    bool is_free = !has || has == inp;
+    if (is_free) {
         inp->laddr = laddr;
         inp->faddr = faddr;
         inp->lport = (uint16_t)lport;
         inp->fport = (uint16_t)fport;
+        inp->database = (uint8_t)database;
         if (!inp->link) {
-            put_first(&pcb_list, inp);
-            inp->references++;
+            put_first(&l->first, inp);
+            if (!linked)
+                references_add(&inp->references);
         }
     }
-    list_unlock(&pcb_list_lock);
-    return taken ? -EADDRINUSE : 0;
+    list_unlock(&l->lock);
+    return is_free;
+}
+
+/*
+ * One that goes into another database is in neither list for a moment: nobody looks for it there yet, and nobody here
+ * any more.
+ */
+int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
+{
+    unsigned to = inet_database(lport, faddr, fport), from = inp->database;
+    bool moves = DATABASES > 1 && inp->link && to != from;
+    if (moves) {
+        list_lock(&lists[from].lock);
+        unlink(inp);
+        list_unlock(&lists[from].lock);
+    }
+    if (enters(inp, to, laddr, lport, faddr, fport, moves))
+        return 0;
+    if (moves) {
+        list_lock(&lists[from].lock);
+        put_first(&lists[from].first, inp);
+        list_unlock(&lists[from].lock);
+    }
+    return -EADDRINUSE;
+}
+
+static bool port_is_used(uint32_t port)
+{
+    bool used = false;
+    for (unsigned i = 0; i < DATABASES && !used; i++) {
+        list_lock_shared(&lists[i].lock);
+        for (struct inpcb *other = lists[i].first; other && !used; other = other->next)
+            used = !other->marker && other->lport == port;
+        list_unlock(&lists[i].lock);
+    }
+    return used;
 }
 
 int in_pcb_choose_port(struct inpcb *inp)
 {
-    uint32_t from = in_pcb_hash(inp, 1);
-    int error = -EADDRNOTAVAIL;
-    list_lock(&pcb_list_lock);
     static uint32_t chosen; /* goes on, so that a port is not used again soon */
-    for (uint32_t i = 0; i < PORTS && error; i++) {
-        uint32_t port = PORT_FIRST + (from + chosen++) % PORTS;
-        bool used = false;
-        for (struct inpcb *other = pcb_list; other && !used; other = other->next)
-            used = !other->marker && other->lport == port;
-        if (!used) {
-            inp->lport = (uint16_t)port;
-            error = 0;
-        }
+    uint32_t from = in_pcb_hash(inp, 1);
+    for (uint32_t i = 0; i < PORTS; i++) {
+        uint32_t port = PORT_FIRST + (from + __atomic_fetch_add(&chosen, 1, __ATOMIC_RELAXED)) % PORTS;
+        if (port_is_used(port))
+            continue;
+        inp->lport = (uint16_t)port;
+        return 0;
     }
-    list_unlock(&pcb_list_lock);
-    return error;
+    return -EADDRNOTAVAIL;
 }
 
 void in_pcb_remove(struct inpcb *inp)
 {
-    list_lock(&pcb_list_lock);
+    struct list *l = list_of(inp);
+    list_lock(&l->lock);
     inp->closing = true;
     if (inp->link) {
         unlink(inp);
-        inp->references--; /* the caller's own is left */
+        references_drop(&inp->references); /* the caller's own is left */
     }
-    list_unlock(&pcb_list_lock);
+    list_unlock(&l->lock);
 }
 
-void in_pcb_each(struct inpcb *marker, void (*fn)(struct inpcb *inp))
+void in_pcb_each(unsigned database, struct inpcb *marker, void (*fn)(struct inpcb *inp))
 {
+    struct list *l = &lists[database];
     marker->marker = true;
-    list_lock(&pcb_list_lock);
-    put_first(&pcb_list, marker);
+    list_lock(&l->lock);
+    put_first(&l->first, marker);
     for (struct inpcb *inp; (inp = marker->next);) {
         unlink(marker);
         put_first(&inp->next, marker);
         if (inp->marker)
             continue;
-        inp->references++;
-        list_unlock(&pcb_list_lock);
+        references_add(&inp->references);
+        list_unlock(&l->lock);
         pcb_lock(&inp->lock);
         if (!inp->closing)
             fn(inp);
         pcb_unlock(&inp->lock);
         in_pcb_release(inp);
-        list_lock(&pcb_list_lock);
+        list_lock(&l->lock);
     }
     unlink(marker);
-    list_unlock(&pcb_list_lock);
+    list_unlock(&l->lock);
 }

@@ -1,12 +1,14 @@
 /*
- * Connections by their addresses: 4.4BSD's inpcb, with what paper `mach`, section 4.4, adds: a reference count, so that one that was
- * found is not freed, and `closing`, so that nothing more is sent or taken for one that has left the list meanwhile.
+ * Connections by their addresses: 4.4BSD's inpcb, with what paper `mach`, section 4.4, adds: a reference count, so
+ * that one that was found is not freed, and `closing`, so that nothing more is sent or taken for one that has left
+ * the list meanwhile.
  *
- * A connection is looked up under the list's lock and its count raised there; then that lock is let go and the inpcb's taken.
- * References: one of the list, one of each descriptor or queue that has the socket, one of each context that works on it.
+ * A connection is looked up under the list's lock and its count raised there; then that lock is let go and the
+ * inpcb's taken. References: one of the list, one of each descriptor or queue that has the socket, one of each
+ * context that works on it.
  *
- * Locking: the list's lock guards links, references, and the addresses and ports of connections in the list; the inpcb's lock guards
- * the rest, and `closing` is set under both.
+ * Locking: the list's lock guards links, references, and the addresses and ports of connections in the list; the
+ * inpcb's lock guards the rest, and `closing` is set under both. There is a list for each database (policy.h).
  */
 #ifndef NET_IN_PCB_H
 #define NET_IN_PCB_H
@@ -23,6 +25,7 @@ struct inpcb {
     uint32_t references;
     uint32_t laddr, faddr; /* 0: none yet, or any */
     uint16_t lport, fport; /* 0: none yet */
+    uint8_t database; /* of policy.h: in whose list it is, or was last */
     bool closing;
     bool marker; /* not a connection: a place in the list of one that goes along it */
     struct pcb_mutex lock;
@@ -37,17 +40,23 @@ void in_pcb_reference(struct inpcb *inp); /* the caller has one */
 void in_pcb_release(struct inpcb *inp);   /* without the inpcb's lock: the last one frees it and its socket */
 
 /*
- * Its addresses and ports are these from now on, and it is in the list. -EADDRINUSE: another one has them. With the inpcb's lock, or
- * before others know it.
+ * Its addresses and ports are these from now on, and it is in the list. -EADDRINUSE: another one has them. With the
+ * inpcb's lock, or before others know it.
  */
 int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport);
-/* `lport` becomes a free one, in an order that cannot be guessed (RFC 6056, algorithm 3). -EADDRNOTAVAIL: there is none. */
+/*
+ * `lport` becomes a free one, in an order that cannot be guessed (RFC 6056, algorithm 3). -EADDRNOTAVAIL: there is
+ * none.
+ */
 int in_pcb_choose_port(struct inpcb *inp);
 /* The list refers to it no more; the caller does. With the inpcb's lock. */
 void in_pcb_remove(struct inpcb *inp);
 
-/* fn(inp) for each connection, with its lock; it may leave the list meanwhile. `marker` is of the caller, and no other's. */
-void in_pcb_each(struct inpcb *marker, void (*fn)(struct inpcb *inp));
+/*
+ * fn(inp) for each connection of a database, with its lock; it may leave the list meanwhile. `marker` is of the
+ * caller, and no other's.
+ */
+void in_pcb_each(unsigned database, struct inpcb *marker, void (*fn)(struct inpcb *inp));
 
 /* SipHash-2-4 of addresses, ports and `what` under a secret of this start of the kernel. */
 uint32_t in_pcb_hash(const struct inpcb *inp, uint32_t what);

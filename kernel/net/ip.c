@@ -1,7 +1,9 @@
 /* IP: looks at a packet before anybody else does, and sends (RFC 791). Fragments are counted and dropped. */
 #include "net/if_ether.h"
 #include "net/in.h"
+#include "net/loop.h"
 #include "net/net.h"
+#include "net/policy.h"
 
 #define MORE_OR_OFFSET 0x3fff
 #define GROUP 1 /* in the first byte of an Ethernet address: not of one interface */
@@ -9,6 +11,8 @@
 /* Is it ours? What came to one host in a frame to all of them is nobody's (RFC 1122, 3.3.6). */
 static bool is_ours(const struct mbuf *m, uint32_t to)
 {
+    if (loop_is(m->m_data))
+        return true;
     if (to == net_own.ip)
         return !(m->m_data[-ETHER_HEADER] & GROUP);
     return to == INADDR_BROADCAST || to == (net_own.ip | ~net_own.mask);
@@ -41,7 +45,9 @@ static uint32_t checked(struct mbuf *m)
 void ip_input(struct mbuf *m)
 {
     NET_COUNT(ip_in);
+    ip_lock();
     uint32_t header = checked(m);
+    ip_unlock();
     if (!header) {
         m_free(m);
         return;
@@ -62,7 +68,12 @@ void ip_input(struct mbuf *m)
 void ip_output(struct mbuf *m, uint32_t to)
 {
     uint8_t *p = m->m_data;
+    ip_lock();
     put16(p + 10, 0);
     put16(p + 10, in_cksum(p, (p[0] & 0xf) * 4u, 0));
-    arp_resolve(m, to);
+    ip_unlock();
+    if (loop_has(to))
+        loop_output(m);
+    else
+        arp_resolve(m, to);
 }

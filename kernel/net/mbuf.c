@@ -23,6 +23,22 @@ void m_free(struct mbuf *m)
     zone_free(&mbuf_zone, m);
 }
 
+void m_free_chain(struct mbuf *m)
+{
+    for (struct mbuf *next; m; m = next) {
+        next = m->m_nextpkt;
+        m_free(m);
+    }
+}
+
+uint32_t m_length(const struct mbuf *m)
+{
+    uint32_t bytes = 0;
+    for (; m; m = m->m_nextpkt)
+        bytes += m->m_len;
+    return bytes;
+}
+
 uint32_t m_in_use(void)
 {
     return zone_counts(&mbuf_zone).in_use;

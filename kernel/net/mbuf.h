@@ -1,10 +1,10 @@
 /*
- * Packets and their queues, after 4.4BSD (McKusick et al., 4.4BSD, chapter 11; Wright and Stevens, TCP/IP Illustrated 2): an
- * mbuf holds one packet whole, so nothing here is a chain. IF_ENQUEUE and IF_DEQUEUE work under the queue's spin lock
- * (paper `mach`, 2.1: ipintrq).
+ * Packets and their queues, after 4.4BSD (McKusick et al., 4.4BSD, chapter 11; Wright and Stevens, TCP/IP Illustrated
+ * 2): an mbuf holds one packet whole, so nothing here is a chain. IF_ENQUEUE and IF_DEQUEUE work under the queue's
+ * spin lock (paper `mach`, 2.1: ipintrq).
  *
- * An mbuf has one owner: who takes it out of a queue, or gets it as an argument that is said to be consumed, passes it on
- * or frees it.
+ * An mbuf has one owner: who takes it out of a queue, or gets it as an argument that is said to be consumed, passes
+ * it on or frees it.
  */
 #ifndef NET_MBUF_H
 #define NET_MBUF_H
@@ -26,6 +26,8 @@ struct mbuf {
 
 struct mbuf *m_get(void); /* m_data at the beginning, m_len 0; or 0: memory is out. At most SPL_NET. */
 void m_free(struct mbuf *m);
+void m_free_chain(struct mbuf *m);            /* by m_nextpkt; 0 is none */
+uint32_t m_length(const struct mbuf *m);      /* bytes of such a list */
 uint32_t m_in_use(void);
 
 /* Bytes off the front; the packet has them. */

@@ -1,6 +1,6 @@
 /*
- * Where frames are worked on: a file of receive/, which build option `net` names, behind this interface. For if_ether.c, which
- * includes it once.
+ * Where frames are worked on: a file of receive/, which build option `net` names, behind this interface. For
+ * if_ether.c, which includes it once.
  *
  *   RECEIVE_IN_THREADS       whether the protocols run in threads, which may take blocking locks
  *   receive_prepare()        before the core is reset: boot arguments, threads

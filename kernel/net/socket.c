@@ -6,20 +6,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
+#include "net/in.h"
+#include "net/net.h"
 #include "net/tcp.h"
 #include "sched/sched.h"
 
 static SIMPLE_LOCK_CLASS(wait_class, "socket wait", SPL_SOFTPREEMPT);
 DEFINE_ZONE(sockets, "socket", sizeof(struct socket), _Alignof(struct socket), SPL_SOFTPREEMPT, 0);
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Life ------------------------------------------------------------------------------------------------------------------ */
+/* Life ------------------------------------------------------------------------------------------------------------- */
 
 struct socket *so_create(void)
 {
@@ -69,7 +67,7 @@ void so_changed(struct socket *so)
     poll_wakeup();
 }
 
-/* Buffers --------------------------------------------------------------------------------------------------------------- */
+/* Buffers ---------------------------------------------------------------------------------------------------------- */
 
 /* What fits behind the last packet is copied there, so that many small ones do not hold much memory. */
 void sb_append(struct sockbuf *sb, struct mbuf *m)
@@ -116,7 +114,7 @@ void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *t
     for (; bytes && from >= m->m_len; m = m->m_nextpkt)
         from -= m->m_len;
     for (; bytes; m = m->m_nextpkt, from = 0) {
-        uint32_t n = least(m->m_len - from, bytes);
+        uint32_t n = MIN(m->m_len - from, bytes);
         memcpy(to, m->m_data + from, n);
         to += n;
         bytes -= n;
@@ -128,7 +126,18 @@ void sb_flush(struct sockbuf *sb)
     sb_drop(sb, sb->cc);
 }
 
-/* What TCP says --------------------------------------------------------------------------------------------------------- */
+bool so_append(struct socket *so, struct mbuf *chain)
+{
+    bool sends = !(so->state & SS_CANTSEND);
+    for (struct mbuf *next; sends && chain; chain = next) {
+        next = chain->m_nextpkt;
+        sb_append(&so->snd, chain);
+    }
+    m_free_chain(chain);
+    return sends;
+}
+
+/* What TCP says ---------------------------------------------------------------------------------------------------- */
 
 void so_is_connected(struct socket *so)
 {
@@ -189,7 +198,7 @@ bool so_queue(struct socket *listening, struct socket *so)
     return open;
 }
 
-/* Reading and writing --------------------------------------------------------------------------------------------------- */
+/* Reading and writing ---------------------------------------------------------------------------------------------- */
 
 static struct socket *socket_of(struct file *f)
 {
@@ -209,16 +218,10 @@ static int taken_error(struct socket *so)
     return error;
 }
 
-/* The protocol looks what there is to be sent, or whether the window is to be said again. */
-static void output(struct socket *so)
-{
-    struct inpcb *inp = &so->tcb->inp;
-    pcb_lock(&inp->lock);
-    tcp_output(so->tcb);
-    pcb_unlock(&inp->lock);
-}
-
-/* Room for something, in bytes, or what is wrong: of the connection only if the call tells it. With the socket's lock. */
+/*
+ * Room for something, in bytes, or what is wrong: of the connection only if the call tells it. With the socket's
+ * lock.
+ */
 static int room(struct socket *so, const struct file *f, bool tells)
 {
     for (int error = 0; !error; error = wait(so, f)) {
@@ -251,21 +254,28 @@ static void turn_ends(struct socket *so, bool *taken)
     so_changed(so);
 }
 
-/* Moves up to `most` bytes of the caller's into a packet; 0: *error says why. */
+/* Moves up to `most` bytes of the caller's into packets, a list of them. It is shorter, or 0, where *error says why. */
 static struct mbuf *taken_in(struct transfer *t, uint32_t most, int *error)
 {
-    struct mbuf *m = m_get();
-    if (!m) {
-        *error = -ENOBUFS;
-        return 0;
+    struct mbuf *chain = 0, **end = &chain;
+    *error = 0;
+    while (t->left && most) {
+        struct mbuf *m = m_get();
+        if (!m) {
+            *error = -ENOBUFS;
+            break;
+        }
+        m->m_len = MIN(MIN(t->left, most), MBUF_BYTES);
+        *error = transfer_in(t, m->m_data, m->m_len);
+        if (*error) {
+            m_free(m);
+            break;
+        }
+        most -= m->m_len;
+        *end = m;
+        end = &m->m_nextpkt;
     }
-    m->m_len = least(least(t->left, most), MBUF_BYTES);
-    *error = transfer_in(t, m->m_data, m->m_len);
-    if (*error) {
-        m_free(m);
-        return 0;
-    }
-    return m;
+    return chain;
 }
 
 static int socket_write(struct file *f, struct transfer *t)
@@ -283,27 +293,18 @@ static int socket_write(struct file *f, struct transfer *t)
             break;
         }
         so_unlock(&so->lock);
-        struct mbuf *m = taken_in(t, (uint32_t)space, &error);
-        so_lock(&so->lock);
-        if (m && so->state & SS_CANTSEND) {
-            m_free(m);
-            continue; /* room says why */
-        }
-        if (!m)
-            break;
-        done += (int)m->m_len;
-        sb_append(&so->snd, m);
-        if (t->left && sb_space(&so->snd))
-            continue;
-        so_unlock(&so->lock);
-        output(so);
+        struct mbuf *chain = taken_in(t, (uint32_t)space, &error);
+        uint32_t bytes = m_length(chain);
+        int sent = chain ? inet_send(so, chain) : 0;
+        if (!sent)
+            done += (int)bytes;
+        else if (sent != -EPIPE) /* else room says why */
+            error = sent;
         so_lock(&so->lock);
     }
     if (mine)
         turn_ends(so, &so->sending);
     so_unlock(&so->lock);
-    if (done && error)
-        output(so); /* what was taken before */
     inet_leave();
     return done ? done : error;
 }
@@ -313,7 +314,7 @@ static int there_is(struct socket *so, const struct file *f, uint32_t most)
 {
     for (int error = 0; !error; error = wait(so, f)) {
         if (so->rcv.cc)
-            return (int)least(so->rcv.head->m_len, most);
+            return (int)MIN(so->rcv.head->m_len, most);
         if (so->error)
             return taken_error(so);
         if (so->state & SS_CANTRECEIVE)
@@ -354,12 +355,12 @@ static int socket_read(struct file *f, struct transfer *t)
     bool none_yet = !done && !error && t->has_some;
     so_unlock(&so->lock);
     if (done)
-        output(so);
+        inet_output(so);
     inet_leave();
     return done ? done : none_yet ? -EAGAIN : error;
 }
 
-/* The end of a descriptor --------------------------------------------------------------------------------------------------- */
+/* The end of a descriptor ------------------------------------------------------------------------------------------ */
 
 /* Connections that nobody will accept any more. */
 static void refuse_queue(struct socket *so)
@@ -383,11 +384,10 @@ static void refuse_queue(struct socket *so)
     so_unlock(&so->lock);
 }
 
-static void socket_close(struct file *f)
+static int close_connection(struct socket *so, void *arg)
 {
-    struct socket *so = socket_of(f);
     struct inpcb *inp = &so->tcb->inp;
-    inet_enter();
+    (void)arg;
     pcb_lock(&inp->lock);
     so_lock(&so->lock);
     bool listens = so->state & SS_LISTENS, unread = so->rcv.cc;
@@ -399,7 +399,12 @@ static void socket_close(struct file *f)
     if (listens)
         refuse_queue(so);
     in_pcb_release(inp);
-    inet_leave();
+    return 0;
+}
+
+static void socket_close(struct file *f)
+{
+    inet_call(socket_of(f), close_connection, 0);
 }
 
 static int socket_stat(struct file *f, struct user_stat *to)
@@ -417,7 +422,13 @@ static int socket_ioctl(struct file *f, struct vm_map *map, uint32_t request, ui
     int n = (int)so->rcv.cc;
     so_unlock(&so->lock);
     inet_leave();
-    return request == USER_FIONREAD ? copyout(map, argument, &n, sizeof n) : -ENOTTY;
+    struct user_net_status status = {m_in_use(), tcp_in_use(), 0};
+    put32((uint8_t *)&status.address, net_own.ip);
+    switch (request) {
+    case USER_FIONREAD: return copyout(map, argument, &n, sizeof n);
+    case USER_SIOCNETSTATUS: return copyout(map, argument, &status, sizeof status);
+    default: return -ENOTTY;
+    }
 }
 
 static int socket_poll(struct file *f, int events)

@@ -1,16 +1,18 @@
 /*
- * Stream sockets: what a descriptor refers to, its two buffers, and, of one that listens, its queue. After 4.4BSD (McKusick et al.,
- * chapter 11; Wright and Stevens, TCP/IP Illustrated 2, chapters 15 and 16), with a lock for each socket (paper `mach`, 4.5).
+ * Stream sockets: what a descriptor refers to, its two buffers, and, of one that listens, its queue. After 4.4BSD
+ * (McKusick et al., chapter 11; Wright and Stevens, TCP/IP Illustrated 2, chapters 15 and 16), with a lock for each
+ * socket (paper `mach`, 4.5).
  *
  * A buffer is a list of mbufs that holds so_cc bytes. Whoever sends takes the turn `sending` first, whoever receives
  * `receiving`: bytes of two calls do not mix, and user mode's memory is read and written without a lock.
  *
  * Waiting: so_wait, until the next so_changed; both under the socket's lock, so that no change is missed.
  *
- * Life: a socket and its connection (struct tcpcb, tcp.h) are one: they come and go together, by the references that the
- * connection counts (in_pcb.h). A descriptor holds one, as does the queue of a listening socket.
+ * Life: a socket and its connection (struct tcpcb, tcp.h) are one: they come and go together, by the references that
+ * the connection counts (in_pcb.h). A descriptor holds one, as does the queue of a listening socket.
  *
- * Locking: so_lock guards all of a socket but what `policy.h` gives to the inpcb; wait_lock guards `changes` as its sleepers see it.
+ * Locking: so_lock guards all of a socket but what `policy.h` gives to the inpcb; wait_lock guards `changes` as its
+ * sleepers see it. Calls reach the connection by inet_call, inet_send and inet_output (policy.h) only.
  */
 #ifndef NET_SOCKET_H
 #define NET_SOCKET_H
@@ -23,12 +25,15 @@
 #include "net/mbuf.h"
 #include "net/policy.h"
 
-#define SO_BUFFER 16384u    /* bytes that a buffer holds */
+#define SO_BUFFER 16384u    /* bytes that a buffer holds, unless its option says otherwise */
+#define SO_BUFFER_LEAST 2048u
+#define SO_BUFFER_MOST 65535u /* as no window is scaled */
 #define SO_BACKLOG_MOST 128 /* connections that wait to be accepted */
 
 struct sockbuf {
     struct mbuf *head, *tail; /* by m_nextpkt */
     uint32_t cc, hiwat;       /* bytes; never more than hiwat */
+    uint32_t coming;          /* on their way into it (inet_send) */
 };
 
 /* Of so_state. */
@@ -49,13 +54,15 @@ struct socket {
     int error; /* of the connection, told once: minus a number of <errno.h> */
     struct sockbuf snd, rcv;
     bool sending, receiving; /* some thread's turn */
-    bool no_delay;           /* TCP_NODELAY */
+    bool no_delay, keep_alive,
+        reuse_address; /* TCP_NODELAY, SO_KEEPALIVE, SO_REUSEADDR: nothing but a listener keeps an address */
     /* Of one that listens: connections in their order, and how many are on their way or wait. */
     struct socket *queue_first, **queue_end;
     uint32_t queued, backlog;
     struct socket *queue_next; /* of one in a queue */
     struct simple_lock wait_lock;
     uint32_t changes;
+    struct so_handover handover; /* of policy.h */
 };
 
 /* With its connection, closed, and one reference; 0: memory is out. */
@@ -68,7 +75,7 @@ void so_changed(struct socket *so); /* with the lock */
 
 static inline uint32_t sb_space(const struct sockbuf *sb)
 {
-    return sb->hiwat - sb->cc;
+    return sb->hiwat - sb->cc - sb->coming;
 }
 
 /* All with the socket's lock. sb_append consumes the packet, whose bytes from m_data on are added. */
@@ -76,6 +83,8 @@ void sb_append(struct sockbuf *sb, struct mbuf *m);
 void sb_drop(struct sockbuf *sb, uint32_t bytes);
 void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to);
 void sb_flush(struct sockbuf *sb);
+bool so_append(struct socket *so,
+               struct mbuf *chain); /* to what is sent, consumes it; false: nothing is sent any more */
 
 /* What TCP says of the connection; each takes the socket's lock. */
 void so_is_connected(struct socket *so);
@@ -86,6 +95,9 @@ void so_is_disconnected(struct socket *so, int error);
 bool so_queue(struct socket *listening, struct socket *so);
 bool so_reserve(struct socket *listening); /* a place in the queue; false: it is full, or closed */
 void so_unreserve(struct socket *listening);
+
+/* Sets an option, or gives it; with the connection's lock. -ENOPROTOOPT, -EINVAL. */
+int so_option(struct socket *so, uint32_t level, uint32_t name, int *value, bool set);
 
 extern const struct file_ops socket_ops;
 #endif

@@ -1,15 +1,17 @@
 /*
- * System calls on sockets (user/abi.h). The first socket starts the interface and TCP's timers. Internet addresses only, streams only;
- * what there is not is -EPROTONOSUPPORT, -EAFNOSUPPORT, -ENOPROTOOPT or -EOPNOTSUPP.
+ * System calls on sockets (user/abi.h). The first socket starts the interface and TCP's timers. Internet addresses
+ * only, streams only; what there is not is -EPROTONOSUPPORT, -EAFNOSUPPORT, -ENOPROTOOPT or -EOPNOTSUPP.
  */
 #include <errno.h>
 #include <fcntl.h>
 
 #include "dev/clock.h"
 #include "file/descriptors.h"
+#include "lib/minmax.h"
 #include "lock/lock.h"
 #include "net/if_ether.h"
 #include "net/in.h"
+#include "net/loop.h"
 #include "net/net.h"
 #include "net/socket.h"
 #include "net/tcp.h"
@@ -28,6 +30,7 @@ static int start_network(void)
     mutex_lock(&start_lock);
     if (!started) {
         if_ether_start();
+        loop_start();
         tcp_timers_start();
         started = true;
     }
@@ -35,16 +38,51 @@ static int start_network(void)
     return 0;
 }
 
-/* The socket of a descriptor, and its file with a reference; 0: *error says why. */
-static struct socket *socket_of(struct process *p, uint32_t fd, struct file **f, int *error)
+/* A call on a socket, whose descriptor is its first argument; `file` has a reference. */
+struct call {
+    struct process *process;
+    struct vm_map *map;
+    const uint32_t *a;
+    struct file *file;
+    struct socket *so;
+};
+
+static int on_socket(struct process *p, struct vm_map *map, const uint32_t *a, int (*fn)(const struct call *c))
 {
-    *f = descriptor_file(descriptors_of(p), fd);
-    *error = *f ? 0 : -EBADF;
-    if (*f && (*f)->ops != &socket_ops) {
-        file_release(*f);
-        *error = -ENOTSOCK;
-    }
-    return *error ? 0 : (*f)->data;
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int error = f->ops == &socket_ops ? fn(&(struct call){p, map, a, f, f->data}) : -ENOTSOCK;
+    file_release(f);
+    return error;
+}
+
+#define SOCKET_CALL(NUMBER, name)                                                   \
+    static int sys_##name(struct process *p, struct vm_map *map, const uint32_t *a) \
+    {                                                                               \
+        return on_socket(p, map, a, call_##name);                                   \
+    }                                                                               \
+    SYSCALL(NUMBER, sys_##name)
+
+/* fn(so, arg) with the connection's lock, where the policy has it done. */
+struct step {
+    inet_fn *fn;
+    void *arg;
+};
+
+static int with_lock(struct socket *so, void *arg)
+{
+    const struct step *step = arg;
+    struct inpcb *inp = &so->tcb->inp;
+    pcb_lock(&inp->lock);
+    int error = step->fn(so, step->arg);
+    pcb_unlock(&inp->lock);
+    return error;
+}
+
+static int on_connection(struct socket *so, inet_fn *fn, void *arg)
+{
+    return inet_call(so, with_lock, &(struct step){fn, arg});
 }
 
 static int address_in(struct vm_map *map, uint32_t at, uint32_t length, struct user_sockaddr_in *to)
@@ -78,17 +116,25 @@ static int address_out(struct vm_map *map, uint32_t at, uint32_t length_at, cons
     return error ? error : copyout(map, length_at, &length, sizeof length);
 }
 
+/* The connection of a socket that gets no descriptor ends. */
+static int abandon(struct socket *so, void *arg)
+{
+    struct inpcb *inp = &so->tcb->inp;
+    (void)arg;
+    pcb_lock(&inp->lock);
+    if (!inp->closing)
+        tcp_abort(so->tcb, 0);
+    pcb_unlock(&inp->lock);
+    in_pcb_release(inp);
+    return 0;
+}
+
 /* A descriptor for a socket, whose reference becomes its; or it goes, and so does the connection. */
 static int open_descriptor(struct process *p, struct socket *so, uint32_t type)
 {
     struct file *f = file_create(&socket_ops, so, FILE_READ | FILE_WRITE, type & USER_SOCK_NONBLOCK ? O_NONBLOCK : 0);
     if (!f) {
-        struct inpcb *inp = &so->tcb->inp;
-        pcb_lock(&inp->lock);
-        if (!inp->closing)
-            tcp_abort(so->tcb, 0);
-        pcb_unlock(&inp->lock);
-        in_pcb_release(inp);
+        inet_call(so, abandon, 0);
         return -ENOMEM;
     }
     int fd = descriptor_open(descriptors_of(p), f, 0, type & USER_SOCK_CLOEXEC);
@@ -112,52 +158,40 @@ static int sys_socket(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_SOCKET, sys_socket);
 
-static int sys_bind(struct process *p, struct vm_map *map, const uint32_t *a)
+static int bind_to(struct socket *so, void *arg)
+{
+    const struct user_sockaddr_in *to = arg;
+    return tcp_bind(so->tcb, get32((const uint8_t *)&to->address), get16((const uint8_t *)&to->port));
+}
+
+static int call_bind(const struct call *c)
 {
     struct user_sockaddr_in to;
-    struct file *f;
-    int error;
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
-        return error;
-    error = address_in(map, a[1], a[2], &to);
-    if (!error) {
-        inet_enter();
-        pcb_lock(&so->tcb->inp.lock);
-        error = tcp_bind(so->tcb, get32((const uint8_t *)&to.address), get16((const uint8_t *)&to.port));
-        pcb_unlock(&so->tcb->inp.lock);
-        inet_leave();
-    }
-    file_release(f);
-    return error;
+    int error = address_in(c->map, c->a[1], c->a[2], &to);
+    return error ? error : on_connection(c->so, bind_to, &to);
 }
-SYSCALL(SYS_BIND, sys_bind);
+SOCKET_CALL(SYS_BIND, bind);
 
-static int sys_listen(struct process *p, struct vm_map *map, const uint32_t *a)
+static int begin_to_listen(struct socket *so, void *arg)
 {
-    (void)map;
-    struct file *f;
-    int error, wanted = (int)a[1];
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
-        return error;
-    inet_enter();
-    pcb_lock(&so->tcb->inp.lock);
+    const int *wanted = arg;
     so_lock(&so->lock);
-    so->backlog = wanted < 1 ? 1 : wanted > SO_BACKLOG_MOST ? SO_BACKLOG_MOST : (uint32_t)wanted;
+    so->backlog = *wanted < 1 ? 1 : MIN((uint32_t)*wanted, SO_BACKLOG_MOST);
     so_unlock(&so->lock);
-    error = tcp_listen(so->tcb);
-    if (!error) {
-        so_lock(&so->lock);
-        so->state |= SS_LISTENS;
-        so_unlock(&so->lock);
-    }
-    pcb_unlock(&so->tcb->inp.lock);
-    inet_leave();
-    file_release(f);
-    return error;
+    int error = tcp_listen(so->tcb);
+    if (error)
+        return error;
+    so_lock(&so->lock);
+    so->state |= SS_LISTENS;
+    so_unlock(&so->lock);
+    return 0;
 }
-SYSCALL(SYS_LISTEN, sys_listen);
+
+static int call_listen(const struct call *c)
+{
+    return on_connection(c->so, begin_to_listen, &(int){(int)c->a[1]});
+}
+SOCKET_CALL(SYS_LISTEN, listen);
 
 /* The next connection of the queue, with the queue's reference; 0: *error says why. */
 static struct socket *next_connection(struct socket *so, const struct file *f, int *error)
@@ -180,31 +214,30 @@ static struct socket *next_connection(struct socket *so, const struct file *f, i
     return of;
 }
 
-static int sys_accept(struct process *p, struct vm_map *map, const uint32_t *a)
+static int accepted(const struct call *c, struct socket *of)
 {
-    struct file *f;
-    int error, fd = 0;
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
-        return error;
-    inet_enter();
-    struct socket *of = next_connection(so, f, &error);
-    if (of) {
-        struct inpcb *inp = &of->tcb->inp;
-        struct user_sockaddr_in from = address_of(inp->faddr, inp->fport);
-        so_lock(&of->lock);
-        of->state &= ~SS_NO_DESCRIPTOR;
-        so_unlock(&of->lock);
-        fd = open_descriptor(p, of, 0);
-        error = fd < 0 ? fd : address_out(map, a[1], a[2], &from);
-        if (fd >= 0 && error)
-            descriptor_close(descriptors_of(p), (uint32_t)fd);
-    }
-    inet_leave();
-    file_release(f);
+    const struct inpcb *inp = &of->tcb->inp;
+    struct user_sockaddr_in from = address_of(inp->faddr, inp->fport);
+    so_lock(&of->lock);
+    of->state &= ~SS_NO_DESCRIPTOR;
+    so_unlock(&of->lock);
+    int fd = open_descriptor(c->process, of, 0);
+    int error = fd < 0 ? fd : address_out(c->map, c->a[1], c->a[2], &from);
+    if (fd >= 0 && error)
+        descriptor_close(descriptors_of(c->process), (uint32_t)fd);
     return error ? error : fd;
 }
-SYSCALL(SYS_ACCEPT, sys_accept);
+
+static int call_accept(const struct call *c)
+{
+    int error;
+    inet_enter();
+    struct socket *of = next_connection(c->so, c->file, &error);
+    int fd = of ? accepted(c, of) : error;
+    inet_leave();
+    return fd;
+}
+SOCKET_CALL(SYS_ACCEPT, accept);
 
 /* Until it is connected or not; a second call after an interrupted one waits for the first one's connection. */
 static int wait_for_connection(struct socket *so, const struct file *f)
@@ -221,156 +254,129 @@ static int wait_for_connection(struct socket *so, const struct file *f)
     return error;
 }
 
-static int sys_connect(struct process *p, struct vm_map *map, const uint32_t *a)
+static int begin_connection(struct socket *so, void *arg)
 {
-    struct user_sockaddr_in to;
-    struct file *f;
-    int error;
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
-        return error;
-    error = address_in(map, a[1], a[2], &to);
-    if (!error) {
-        inet_enter();
-        pcb_lock(&so->tcb->inp.lock);
+    const struct user_sockaddr_in *to = arg;
+    so_lock(&so->lock);
+    uint32_t was = so->state;
+    if (!(was & (SS_CONNECTED | SS_CANTSEND)))
+        so->state |= SS_CONNECTING; /* before an answer can come */
+    so_unlock(&so->lock);
+    int error = tcp_connect(so->tcb, get32((const uint8_t *)&to->address), get16((const uint8_t *)&to->port));
+    if (error && error != -EALREADY) {
         so_lock(&so->lock);
-        uint32_t was = so->state;
-        if (!(was & (SS_CONNECTED | SS_CANTSEND)))
-            so->state |= SS_CONNECTING; /* before an answer can come */
+        so->state &= ~(SS_CONNECTING & ~was);
         so_unlock(&so->lock);
-        error = tcp_connect(so->tcb, get32((const uint8_t *)&to.address), get16((const uint8_t *)&to.port));
-        if (error && error != -EALREADY) {
-            so_lock(&so->lock);
-            so->state &= ~(SS_CONNECTING & ~was);
-            so_unlock(&so->lock);
-        }
-        pcb_unlock(&so->tcb->inp.lock);
-        if (!error)
-            error = wait_for_connection(so, f);
-        inet_leave();
     }
-    file_release(f);
     return error;
 }
-SYSCALL(SYS_CONNECT, sys_connect);
 
-static int sys_shutdown(struct process *p, struct vm_map *map, const uint32_t *a)
+static int call_connect(const struct call *c)
 {
-    (void)map;
-    struct file *f;
-    int error;
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
+    struct user_sockaddr_in to;
+    int error = address_in(c->map, c->a[1], c->a[2], &to);
+    if (error)
         return error;
     inet_enter();
-    pcb_lock(&so->tcb->inp.lock);
+    error = on_connection(c->so, begin_connection, &to);
+    if (!error)
+        error = wait_for_connection(c->so, c->file);
+    inet_leave();
+    return error;
+}
+SOCKET_CALL(SYS_CONNECT, connect);
+
+static int shut_down(struct socket *so, void *arg)
+{
+    const uint32_t *how = arg;
     so_lock(&so->lock);
-    if (a[1] > USER_SHUT_RDWR)
-        error = -EINVAL;
-    else if (!(so->state & SS_CONNECTED))
-        error = -ENOTCONN;
-    bool sends = !error && a[1] != USER_SHUT_RD && !(so->state & SS_CANTSEND);
-    if (!error && a[1] != USER_SHUT_WR)
+    bool connected = so->state & SS_CONNECTED;
+    bool sends = connected && *how != USER_SHUT_RD && !(so->state & SS_CANTSEND);
+    if (connected && *how != USER_SHUT_WR)
         so->state |= SS_CANTRECEIVE;
     if (sends)
         so->state |= SS_CANTSEND;
-    if (!error)
+    if (connected)
         so_changed(so);
     so_unlock(&so->lock);
     if (sends && !so->tcb->inp.closing)
         tcp_user_closed(so->tcb, false);
-    pcb_unlock(&so->tcb->inp.lock);
-    inet_leave();
-    file_release(f);
-    return error;
+    return connected ? 0 : -ENOTCONN;
 }
-SYSCALL(SYS_SHUTDOWN, sys_shutdown);
 
-static int name_of(struct process *p, struct vm_map *map, const uint32_t *a, bool peer)
+static int call_shutdown(const struct call *c)
 {
-    struct file *f;
-    int error;
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
-        return error;
-    inet_enter();
-    pcb_lock(&so->tcb->inp.lock);
+    return c->a[1] > USER_SHUT_RDWR ? -EINVAL : on_connection(c->so, shut_down, &(uint32_t){c->a[1]});
+}
+SOCKET_CALL(SYS_SHUTDOWN, shutdown);
+
+static int own_name(struct socket *so, void *arg)
+{
     const struct inpcb *inp = &so->tcb->inp;
-    struct user_sockaddr_in of = peer ? address_of(inp->faddr, inp->fport) : address_of(inp->laddr, inp->lport);
-    if (peer && !inp->fport)
-        error = -ENOTCONN;
-    pcb_unlock(&so->tcb->inp.lock);
-    inet_leave();
-    file_release(f);
-    return error ? error : address_out(map, a[1], a[2], &of);
+    *(struct user_sockaddr_in *)arg = address_of(inp->laddr, inp->lport);
+    return 0;
 }
 
-static int sys_getsockname(struct process *p, struct vm_map *map, const uint32_t *a)
+static int peer_name(struct socket *so, void *arg)
 {
-    return name_of(p, map, a, false);
+    const struct inpcb *inp = &so->tcb->inp;
+    *(struct user_sockaddr_in *)arg = address_of(inp->faddr, inp->fport);
+    return inp->fport ? 0 : -ENOTCONN;
 }
-SYSCALL(SYS_GETSOCKNAME, sys_getsockname);
 
-static int sys_getpeername(struct process *p, struct vm_map *map, const uint32_t *a)
+static int name_out(const struct call *c, inet_fn *which)
 {
-    return name_of(p, map, a, true);
+    struct user_sockaddr_in name;
+    int error = on_connection(c->so, which, &name);
+    return error ? error : address_out(c->map, c->a[1], c->a[2], &name);
 }
-SYSCALL(SYS_GETPEERNAME, sys_getpeername);
 
-static int sys_setsockopt(struct process *p, struct vm_map *map, const uint32_t *a)
+static int call_getsockname(const struct call *c)
 {
-    struct file *f;
-    int error, value = 0;
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
-        return error;
-    if (a[1] != IPPROTO_TCP || a[2] != USER_TCP_NODELAY)
-        error = -ENOPROTOOPT;
-    else if (a[4] < sizeof value)
+    return name_out(c, own_name);
+}
+SOCKET_CALL(SYS_GETSOCKNAME, getsockname);
+
+static int call_getpeername(const struct call *c)
+{
+    return name_out(c, peer_name);
+}
+SOCKET_CALL(SYS_GETPEERNAME, getpeername);
+
+struct option {
+    uint32_t level, name;
+    int value;
+    bool set;
+};
+
+static int do_option(struct socket *so, void *arg)
+{
+    struct option *o = arg;
+    return so_option(so, o->level, o->name, &o->value, o->set);
+}
+
+static int call_setsockopt(const struct call *c)
+{
+    struct option o = {.level = c->a[1], .name = c->a[2], .set = true};
+    if (c->a[4] < sizeof o.value)
+        return -EINVAL;
+    int error = copyin(c->map, &o.value, c->a[3], sizeof o.value);
+    return error ? error : on_connection(c->so, do_option, &o);
+}
+SOCKET_CALL(SYS_SETSOCKOPT, setsockopt);
+
+static int call_getsockopt(const struct call *c)
+{
+    struct option o = {.level = c->a[1], .name = c->a[2]};
+    uint32_t length;
+    int error = copyin(c->map, &length, c->a[4], sizeof length);
+    if (!error && length < sizeof o.value)
         error = -EINVAL;
-    else
-        error = copyin(map, &value, a[3], sizeof value);
-    if (!error) {
-        inet_enter();
-        so_lock(&so->lock);
-        so->no_delay = value;
-        so_unlock(&so->lock);
-        inet_leave();
-    }
-    file_release(f);
-    return error;
-}
-SYSCALL(SYS_SETSOCKOPT, sys_setsockopt);
-
-static int sys_getsockopt(struct process *p, struct vm_map *map, const uint32_t *a)
-{
-    struct file *f;
-    int error, value = 0;
-    uint32_t length = 0;
-    struct socket *so = socket_of(p, a[0], &f, &error);
-    if (!so)
-        return error;
-    bool of_error = a[1] == USER_SOL_SOCKET && a[2] == USER_SO_ERROR;
-    if (!of_error && (a[1] != IPPROTO_TCP || a[2] != USER_TCP_NODELAY))
-        error = -ENOPROTOOPT;
     if (!error)
-        error = copyin(map, &length, a[4], sizeof length);
-    if (!error && length < sizeof value)
-        error = -EINVAL;
-    if (!error) {
-        inet_enter();
-        so_lock(&so->lock);
-        value = of_error ? -so->error : so->no_delay;
-        if (of_error)
-            so->error = 0;
-        so_unlock(&so->lock);
-        inet_leave();
-        length = sizeof value;
-        error = copyout(map, a[3], &value, sizeof value);
-        if (!error)
-            error = copyout(map, a[4], &length, sizeof length);
-    }
-    file_release(f);
-    return error;
+        error = on_connection(c->so, do_option, &o);
+    length = sizeof o.value;
+    if (!error)
+        error = copyout(c->map, c->a[3], &o.value, sizeof o.value);
+    return error ? error : copyout(c->map, c->a[4], &length, sizeof length);
 }
-SYSCALL(SYS_GETSOCKOPT, sys_getsockopt);
+SOCKET_CALL(SYS_GETSOCKOPT, getsockopt);

@@ -1,8 +1,8 @@
 /*
- * TCP (RFC 9293) in 4.4BSD's shape (Wright and Stevens, TCP/IP Illustrated 2, chapters 24 to 30): slow start, congestion avoidance, fast
- * retransmit and recovery (RFC 5681, 6582), retransmission times (RFC 6298, in units of the slow timer), delayed acknowledgements, the
- * algorithms against small segments, window probes, checks against blind resets and injection (RFC 5961). Numbers of sequences are compared
- * modulo 2^32.
+ * TCP (RFC 9293) in 4.4BSD's shape (Wright and Stevens, TCP/IP Illustrated 2, chapters 24 to 30): slow start,
+ * congestion avoidance, fast retransmit and recovery (RFC 5681, 6582), retransmission times (RFC 6298, in units of
+ * the slow timer), delayed acknowledgements, the algorithms against small segments, window probes, checks against
+ * blind resets and injection (RFC 5961). Numbers of sequences are compared modulo 2^32.
  *
  *   tcp_input.c   a segment that came              tcp_timer.c   pffast_thread (200 ms) and pfslow_thread (500 ms)
  *   tcp_output.c  what is to be sent now           tcp_usrreq.c  what sockets ask for
@@ -47,18 +47,27 @@ enum tcp_state {
 enum { TCPT_REXMT, TCPT_PERSIST, TCPT_KEEP, TCPT_2MSL, TCP_TIMERS };
 #define TCP_MSL_TICKS (30 * TCP_SLOW_HZ)
 #define TCP_CONNECT_TICKS (75 * TCP_SLOW_HZ)
-#define TCP_RTO_FIRST (3 * TCP_SLOW_HZ)
-#define TCP_RTO_LEAST (1 * TCP_SLOW_HZ)
+/*
+ * A timer that is set to n ticks runs between n - 1 and n of them: one more than the time that RFC 6298 (2.1, 2.4,
+ * 5.7) asks for at least.
+ */
+#define TCP_RTO_FIRST (1 * TCP_SLOW_HZ + 1)
+#define TCP_RTO_LEAST (1 * TCP_SLOW_HZ + 1)
+#define TCP_RTO_AFTER_LOSS (3 * TCP_SLOW_HZ + 1)
 #define TCP_RTO_MOST (64 * TCP_SLOW_HZ)
 #define TCP_RETRIES 12
+/* Of a connection that is to be kept alive (RFC 1122, 4.2.3.6): idle so long, probed so often, so far apart. */
+#define TCP_KEEP_IDLE (7200 * TCP_SLOW_HZ)
+#define TCP_KEEP_INTERVAL (75 * TCP_SLOW_HZ)
+#define TCP_KEEP_COUNT 9
 #define TCP_REASSEMBLY_MOST 64 /* segments that wait for one before them */
 
 struct tcpcb {
     struct inpcb inp;
     enum tcp_state state;
     bool ack_now, delayed_ack, force; /* force: a byte beyond a closed window */
-    bool sent_fin, fin_seen;          /* fin_seen: the other side's is at fin_at */
-    bool recovers;                    /* from a loss, until all up to `recover` is acknowledged */
+    bool sent_fin, fin_seen; /* fin_seen: the other side's is at fin_at */
+    bool recovers; /* from a loss, until all up to `recover` is acknowledged */
     uint32_t fin_at;
     uint32_t mss;
     struct socket *listening; /* of a connection that one of it will accept: with a reference */
@@ -75,6 +84,8 @@ struct tcpcb {
     uint32_t probes; /* of a closed window, since the other side was heard of */
     uint32_t orphan_probes; /* of one whose socket nobody has, since it took something */
     uint32_t challenges; /* ACKs of RFC 5961 in this tick */
+    uint32_t keep_idle, keep_interval, keep_count; /* ticks, ticks, probes */
+    uint32_t keep_probes; /* since the other side was heard of */
 };
 
 static inline struct tcpcb *tcb_of(struct inpcb *inp)
@@ -94,6 +105,7 @@ static inline bool seq_leq(uint32_t a, uint32_t b)
 
 struct tcpcb *tcp_create(void); /* with a socket to be set; one reference; 0: memory is out */
 void tcp_free(struct tcpcb *tp); /* for in_pcb.c */
+uint32_t tcp_in_use(void); /* how many there are */
 
 void tcp_output(struct tcpcb *tp); /* all that may be sent now */
 
@@ -111,6 +123,7 @@ void tcp_abort(struct tcpcb *tp, int error); /* with a reset to the other side, 
 void tcp_init_send(struct tcpcb *tp); /* the first number of sequence, RFC 6528 */
 void tcp_cancel_timers(struct tcpcb *tp);
 void tcp_set_persist(struct tcpcb *tp);
+void tcp_keep_alive(struct tcpcb *tp); /* the other side has been heard of, or the socket's option is another */
 void tcp_timers_start(void); /* the two threads, once */
 
 /* What sockets ask for: 0 or minus a number of <errno.h>. */

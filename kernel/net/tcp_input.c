@@ -1,10 +1,12 @@
 /*
- * TCP: a segment that came (RFC 9293, 3.10.7). Each step below is one of the RFC's; those that find the segment not acceptable say
- * so by `false`, and nothing else is done with it.
+ * TCP: a segment that came (RFC 9293, 3.10.7). Each step below is one of the RFC's; those that find the segment not
+ * acceptable say so by `false`, and nothing else is done with it.
  */
 #include <errno.h>
 
+#include "lib/minmax.h"
 #include "net/in.h"
+#include "net/loop.h"
 #include "net/net.h"
 #include "net/socket.h"
 #include "net/tcp.h"
@@ -20,18 +22,9 @@ struct segment {
     struct mbuf *m; /* its data; 0: consumed */
     uint32_t seq, ack, length, window, mss;
     uint32_t flags;
+    bool fin_again; /* it had a FIN that has come before */
     uint32_t first; /* as `seq`, but what has come before is not cut off */
 };
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint32_t most(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
 
 /* What comes back for a segment of no connection (RFC 9293, 3.5.2). */
 static void refuse(const struct segment *s)
@@ -74,13 +67,14 @@ static uint32_t mss_of(const uint8_t *option, uint32_t bytes)
 /* Whether `ip` may be another host's (RFC 1122, 4.2.3.10). */
 static bool is_host(uint32_t ip)
 {
-    return ip && ip != net_own.ip && ip != (net_own.ip | ~net_own.mask) && ip >> 28 < 0xe;
+    return ip && !loop_has(ip) && ip != (net_own.ip | ~net_own.mask) && ip >> 28 < 0xe;
 }
 
 /* Whether it is a segment at all; *s then. m_data is at its data from here on. */
 static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
 {
     uint8_t *ip = m->m_data, *tcp = ip + header;
+    bool looped = loop_is(ip);
     uint32_t length = m->m_len - header;
     uint32_t of_tcp = length >= TCP_HEADER ? (tcp[12] >> 4) * 4u : 0;
     if (of_tcp < TCP_HEADER || of_tcp > length || in_cksum(tcp, length, in_pseudo_sum(ip, IPPROTO_TCP, length)))
@@ -96,7 +90,9 @@ static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
                           .mss = mss_of(tcp + TCP_HEADER, of_tcp - TCP_HEADER)};
     m_adj(m, header + of_tcp);
     m->m_len = s->length;
-    return s->ends.laddr == net_own.ip && s->ends.lport && s->ends.fport && is_host(s->ends.faddr);
+    bool hosts = looped ? loop_has(s->ends.laddr) && loop_has(s->ends.faddr)
+                        : s->ends.laddr == net_own.ip && is_host(s->ends.faddr);
+    return hosts && s->ends.lport && s->ends.fport;
 }
 
 static void drop_data(struct segment *s)
@@ -113,7 +109,7 @@ static void take_window(struct tcpcb *tp, const struct segment *s)
     tp->snd_wnd = s->window;
     tp->snd_wl1 = s->first;
     tp->snd_wl2 = s->flags & TH_ACK ? s->ack : tp->snd_una;
-    tp->max_snd_wnd = most(tp->max_snd_wnd, s->window);
+    tp->max_snd_wnd = MAX(tp->max_snd_wnd, s->window);
 }
 
 /* What a SYN says of the other side. */
@@ -121,7 +117,7 @@ static void take_syn(struct tcpcb *tp, struct segment *s)
 {
     tp->irs = s->seq;
     tp->rcv_nxt = tp->rcv_adv = s->seq + 1;
-    tp->mss = least(tp->mss, most(s->mss ? s->mss : TCP_MSS_DEFAULT, 64));
+    tp->mss = MIN(tp->mss, MAX(s->mss ? s->mss : TCP_MSS_DEFAULT, 64));
     tp->cwnd = tp->mss > 2190 ? 2 * tp->mss : tp->mss > 1095 ? 3 * tp->mss : 4 * tp->mss; /* RFC 5681, 3.1 */
     s->seq++;
     s->flags &= ~TH_SYN;
@@ -131,9 +127,9 @@ static uint32_t receive_window(struct tcpcb *tp)
 {
     struct socket *so = tp->inp.so;
     so_lock(&so->lock);
-    uint32_t space = least(sb_space(&so->rcv), TCP_WINDOW_MOST);
+    uint32_t space = MIN(sb_space(&so->rcv), TCP_WINDOW_MOST);
     so_unlock(&so->lock);
-    return most(space, seq_lt(tp->rcv_nxt, tp->rcv_adv) ? tp->rcv_adv - tp->rcv_nxt : 0);
+    return MAX(space, seq_lt(tp->rcv_nxt, tp->rcv_adv) ? tp->rcv_adv - tp->rcv_nxt : 0);
 }
 
 /* A SYN for one that listens becomes a connection of its own, if its queue has room: that, with a reference, or 0. */
@@ -152,6 +148,12 @@ static struct tcpcb *listens(struct tcpcb *tp, struct segment *s)
     struct tcpcb *new = so->tcb;
     struct inpcb *inp = &new->inp;
     so->no_delay = listening->no_delay;
+    so->keep_alive = listening->keep_alive;
+    so->snd.hiwat = listening->snd.hiwat;
+    so->rcv.hiwat = listening->rcv.hiwat;
+    new->keep_idle = tp->keep_idle;
+    new->keep_interval = tp->keep_interval;
+    new->keep_count = tp->keep_count;
     so->state = SS_CONNECTING | SS_NO_DESCRIPTOR;
     inp->laddr = s->ends.laddr;
     inp->lport = s->ends.lport;
@@ -171,6 +173,17 @@ static struct tcpcb *listens(struct tcpcb *tp, struct segment *s)
     in_pcb_release(&tp->inp);
     in_pcb_release(inp);
     return 0;
+}
+
+/* A connection has begun. If its SYN had to go twice, what follows is not sent again before 3 s (RFC 6298, 5.7). */
+static void is_established(struct tcpcb *tp)
+{
+    if (tp->retries)
+        tp->rto = MAX(tp->rto, TCP_RTO_AFTER_LOSS);
+    tp->retries = 0;
+    tp->timer[TCPT_REXMT] = 0;
+    tp->state = TCPS_ESTABLISHED;
+    tcp_keep_alive(tp);
 }
 
 /* False: nothing more is to be done with the segment. */
@@ -195,9 +208,8 @@ static bool syn_sent(struct tcpcb *tp, struct segment *s)
         tp->snd_una = s->ack;
         if (seq_lt(tp->snd_nxt, tp->snd_una))
             tp->snd_nxt = tp->snd_una;
-        tp->rtt = tp->retries = 0;
-        tp->timer[TCPT_KEEP] = 0;
-        tp->state = TCPS_ESTABLISHED;
+        tp->rtt = 0;
+        is_established(tp);
         so_is_connected(tp->inp.so);
     } else {
         tp->state = TCPS_SYN_RECEIVED; /* both have asked at once */
@@ -229,6 +241,7 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
         if (old > s->length + TCP_WINDOW_MOST)
             return false; /* older than anything that can be late: what it acknowledges is not believed */
         if (old > s->length || (old == s->length && !(s->flags & TH_FIN))) {
+            s->fin_again = s->flags & TH_FIN;
             drop_data(s);
         } else {
             m_adj(s->m, old);
@@ -259,15 +272,15 @@ static void measured(struct tcpcb *tp)
     uint32_t r = tp->rtt - 1;
     if (tp->srtt) {
         int32_t delta = (int32_t)r - (int32_t)(tp->srtt >> 3);
-        tp->srtt = (uint32_t)most((uint32_t)((int32_t)tp->srtt + delta), 1);
+        tp->srtt = (uint32_t)MAX((uint32_t)((int32_t)tp->srtt + delta), 1);
         delta = delta < 0 ? -delta : delta;
         tp->rttvar = (uint32_t)((int32_t)tp->rttvar + delta - (int32_t)(tp->rttvar >> 2));
     } else {
-        tp->srtt = most(r << 3, 1);
-        tp->rttvar = most(r << 1, 1);
+        tp->srtt = MAX(r << 3, 1);
+        tp->rttvar = MAX(r << 1, 1);
     }
     tp->rtt = 0;
-    tp->rto = least(most((tp->srtt >> 3) + most(tp->rttvar, 1), TCP_RTO_LEAST), TCP_RTO_MOST);
+    tp->rto = MIN(MAX((tp->srtt >> 3) + MAX(tp->rttvar, 1), TCP_RTO_LEAST), TCP_RTO_MOST);
 }
 
 /* Sends the segment at snd_una again, and nothing else. */
@@ -292,7 +305,7 @@ static void duplicate(struct tcpcb *tp)
         tp->cwnd += tp->mss;
         tcp_output(tp);
     } else if (++tp->duplicates == DUPLICATES && seq_leq(tp->recover, tp->snd_una)) {
-        tp->ssthresh = most((tp->snd_max - tp->snd_una) / 2, 2 * tp->mss);
+        tp->ssthresh = MAX((tp->snd_max - tp->snd_una) / 2, 2 * tp->mss);
         tp->recovers = true;
         tp->recover = tp->snd_max;
         retransmit_first(tp);
@@ -305,17 +318,17 @@ static void duplicate(struct tcpcb *tp)
 static void opens(struct tcpcb *tp, uint32_t acked)
 {
     if (!tp->recovers) {
-        uint32_t more = tp->cwnd > tp->ssthresh ? most(tp->mss * tp->mss / tp->cwnd, 1) : least(acked, tp->mss);
-        tp->cwnd = least(tp->cwnd + more, TCP_WINDOW_MOST);
+        uint32_t more = tp->cwnd > tp->ssthresh ? MAX(tp->mss * tp->mss / tp->cwnd, 1) : MIN(acked, tp->mss);
+        tp->cwnd = MIN(tp->cwnd + more, TCP_WINDOW_MOST);
         return;
     }
     if (!seq_lt(tp->snd_una, tp->recover)) {
-        tp->cwnd = least(tp->ssthresh, most(tp->snd_max - tp->snd_una, tp->mss) + tp->mss); /* RFC 6582, 3.2 */
+        tp->cwnd = MIN(tp->ssthresh, MAX(tp->snd_max - tp->snd_una, tp->mss) + tp->mss); /* RFC 6582, 3.2 */
         tp->recovers = false;
         return;
     }
     retransmit_first(tp);
-    tp->cwnd = most(tp->cwnd > acked ? tp->cwnd - acked : 0, tp->mss) + (acked >= tp->mss ? tp->mss : 0);
+    tp->cwnd = MAX(tp->cwnd > acked ? tp->cwnd - acked : 0, tp->mss) + (acked >= tp->mss ? tp->mss : 0);
 }
 
 /* Bytes leave the buffer; whether our FIN is acknowledged, too. */
@@ -323,7 +336,7 @@ static bool leave_buffer(struct tcpcb *tp, uint32_t acked)
 {
     struct socket *so = tp->inp.so;
     so_lock(&so->lock);
-    uint32_t of_data = least(acked, so->snd.cc);
+    uint32_t of_data = MIN(acked, so->snd.cc);
     sb_drop(&so->snd, of_data);
     if (of_data)
         so_changed(so);
@@ -346,14 +359,13 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
             refuse(s);
             return false;
         }
-        tp->snd_una++; /* the SYN: it needs no answer any more, and what follows it is next, though memory for it was out */
+        /* The SYN needs no answer any more, and what follows it is next, though memory for it was out. */
+        tp->snd_una++;
         if (seq_lt(tp->snd_nxt, tp->snd_una))
             tp->snd_nxt = tp->snd_una;
         if (tp->rtt)
             measured(tp);
-        tp->retries = 0;
-        tp->timer[TCPT_REXMT] = tp->timer[TCPT_KEEP] = 0;
-        tp->state = TCPS_ESTABLISHED;
+        is_established(tp);
         take_window(tp, s);
         struct socket *listening = tp->listening;
         so_is_connected(tp->inp.so);
@@ -513,7 +525,8 @@ static bool still_receives(const struct tcpcb *tp)
 static void data(struct tcpcb *tp, struct segment *s)
 {
     if (!still_receives(tp)) {
-        tp->ack_now |= s->flags & TH_FIN && tp->state == TCPS_TIME_WAIT;
+        if (s->fin_again && tp->state == TCPS_TIME_WAIT) /* our acknowledgement was lost */
+            tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS;
         return;
     }
     if (s->length && tp->inp.so->state & SS_NO_DESCRIPTOR && !tp->listening && tp->state >= TCPS_FIN_WAIT_1) {
@@ -557,6 +570,7 @@ static void process(struct tcpcb *tp, struct segment *s)
             return;
         update_window(tp, s);
         tp->probes = 0;
+        tcp_keep_alive(tp);
     }
     data(tp, s);
 }
@@ -570,6 +584,7 @@ void tcp_input(struct mbuf *m, uint32_t header)
         m_free(m);
         return;
     }
+    tcp_lock();
     struct inpcb *inp = in_pcb_lookup(s.ends.faddr, s.ends.fport, s.ends.laddr, s.ends.lport);
     if (!inp)
         inp = in_pcb_listener(s.ends.laddr, s.ends.lport);
@@ -596,5 +611,6 @@ void tcp_input(struct mbuf *m, uint32_t header)
         NET_COUNT(tcp_no_port);
         refuse(&s);
     }
+    tcp_unlock();
     drop_data(&s);
 }

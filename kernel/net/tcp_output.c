@@ -1,6 +1,7 @@
 /* TCP: what is to be sent now (RFC 9293, 3.8.6; RFC 1122, 4.2.3.4). */
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "net/in.h"
 #include "net/net.h"
 #include "net/socket.h"
@@ -27,11 +28,6 @@ static const uint8_t flags_of[] = {
     [TCPS_TIME_WAIT] = TH_ACK,
 };
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* An empty packet with room before its TCP header for all others; 0: memory is out. */
 static struct mbuf *packet(void)
 {
@@ -45,7 +41,10 @@ static struct mbuf *packet(void)
     return m;
 }
 
-/* Fills in both headers, with `options` bytes of options behind them, which are there, as is what follows; and sends it. */
+/*
+ * Fills in both headers, with `options` bytes of options behind them, which are there, as is what follows; and sends
+ * it.
+ */
 static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32_t flags,
                  uint32_t window, uint32_t options)
 {
@@ -86,10 +85,13 @@ struct plan {
     bool more; /* there is more to be sent behind it */
 };
 
-/* Whether the other side is to be told of the window that there is now: by two segments or half the buffer more than it knows. */
+/*
+ * Whether the other side is to be told of the window that there is now: by two segments or half the buffer more than
+ * it knows.
+ */
 static bool window_opens(const struct tcpcb *tp, uint32_t space, uint32_t hiwat)
 {
-    uint32_t offered = tp->rcv_adv - tp->rcv_nxt, open = least(space, TCP_WINDOW_MOST);
+    uint32_t offered = tp->rcv_adv - tp->rcv_nxt, open = MIN(space, TCP_WINDOW_MOST);
     uint32_t more = open > offered ? open - offered : 0;
     return more >= 2 * tp->mss || 2 * more >= hiwat;
 }
@@ -108,7 +110,7 @@ static bool data_goes(const struct tcpcb *tp, const struct socket *so, const str
 /* The next segment: whether there is one. With the socket's lock. */
 static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
 {
-    uint32_t window = least(tp->snd_wnd, tp->cwnd), unsent;
+    uint32_t window = MIN(tp->snd_wnd, tp->cwnd), unsent;
     *p = (struct plan){.flags = flags_of[tp->state]};
     bool syn = p->flags & TH_SYN && tp->snd_una == tp->iss; /* not acknowledged */
     if (tp->snd_nxt != tp->iss)
@@ -129,7 +131,7 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
     p->offset = syn ? 0 : tp->snd_nxt - tp->snd_una;
     unsent = !syn && so->snd.cc > p->offset ? so->snd.cc - p->offset : 0;
     if (!syn && window > p->offset)
-        p->length = least(unsent, window - p->offset);
+        p->length = MIN(unsent, window - p->offset);
     if (p->length > tp->mss) {
         p->length = tp->mss;
         p->more = true;

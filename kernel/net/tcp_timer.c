@@ -1,10 +1,11 @@
 /*
- * TCP's timers, in two threads, as their work takes locks (paper `mach`, 4.4): pffast_thread sends acknowledgements that were put
- * off, every 200 ms; pfslow_thread counts each connection's timers down, every 500 ms.
+ * TCP's timers, in two threads, as their work takes locks (paper `mach`, 4.4): pffast_thread sends acknowledgements
+ * that were put off, every 200 ms; pfslow_thread counts each connection's timers down, every 500 ms.
  */
 #include <errno.h>
 
 #include "dev/clock.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "net/net.h"
 #include "net/socket.h"
@@ -14,11 +15,6 @@
 #define FAST_HZ 5
 #define RETRY_SHIFT_MOST 6
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 void tcp_cancel_timers(struct tcpcb *tp)
 {
     for (unsigned i = 0; i < TCP_TIMERS; i++)
@@ -27,7 +23,7 @@ void tcp_cancel_timers(struct tcpcb *tp)
 
 static uint32_t backed_off(const struct tcpcb *tp)
 {
-    return least(tp->rto << least(tp->retries, RETRY_SHIFT_MOST), TCP_RTO_MOST);
+    return MIN(tp->rto << MIN(tp->retries, RETRY_SHIFT_MOST), TCP_RTO_MOST);
 }
 
 void tcp_set_persist(struct tcpcb *tp)
@@ -55,7 +51,10 @@ static void retransmit(struct tcpcb *tp)
     tcp_output(tp);
 }
 
-/* Without end while the other side answers and somebody has the socket (RFC 1122, 4.2.2.17), else as often as all is sent again. */
+/*
+ * Without end while the other side answers and somebody has the socket (RFC 1122, 4.2.2.17), else as often as all is
+ * sent again.
+ */
 static void probe(struct tcpcb *tp)
 {
     tp->orphan_probes += !!(tp->inp.so->state & SS_NO_DESCRIPTOR);
@@ -69,6 +68,26 @@ static void probe(struct tcpcb *tp)
     tp->force = false;
 }
 
+void tcp_keep_alive(struct tcpcb *tp)
+{
+    if (tp->state < TCPS_ESTABLISHED)
+        return; /* the timer ends the attempt */
+    tp->keep_probes = 0;
+    tp->timer[TCPT_KEEP] = tp->inp.so->keep_alive && tp->state != TCPS_TIME_WAIT ? tp->keep_idle : 0;
+}
+
+/* It did not come to be in time; or it has been idle, and is asked with what the other side has had long ago. */
+static void keep(struct tcpcb *tp)
+{
+    struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
+    if (tp->state < TCPS_ESTABLISHED || ++tp->keep_probes > tp->keep_count) {
+        tcp_abort(tp, -ETIMEDOUT);
+        return;
+    }
+    tcp_respond(&ends, tp->snd_una - 1, tp->rcv_nxt, TH_ACK, tp->rcv_adv - tp->rcv_nxt);
+    tp->timer[TCPT_KEEP] = tp->keep_interval;
+}
+
 static void slow(struct inpcb *inp)
 {
     struct tcpcb *tp = tcb_of(inp);
@@ -80,7 +99,7 @@ static void slow(struct inpcb *inp)
         switch (i) {
         case TCPT_REXMT: retransmit(tp); break;
         case TCPT_PERSIST: probe(tp); break;
-        case TCPT_KEEP: tcp_abort(tp, -ETIMEDOUT); break;
+        case TCPT_KEEP: keep(tp); break;
         default: tcp_close(tp, 0);
         }
     }
@@ -102,15 +121,24 @@ struct rounds {
 };
 static const struct rounds pffast = {FAST_HZ, fast, "pffast_thread"}, pfslow = {TCP_SLOW_HZ, slow, "pfslow_thread"};
 
+struct round {
+    void (*fn)(struct inpcb *inp);
+    struct inpcb *marker;
+};
+
+static void round_of(unsigned database, void *arg)
+{
+    const struct round *round = arg;
+    in_pcb_each(database, round->marker, round->fn);
+}
+
 static void rounds_thread(void *arg)
 {
     const struct rounds *r = arg;
     struct inpcb marker = {0};
     for (;;) {
         thread_delay(clock_hz() / r->hz);
-        inet_enter();
-        in_pcb_each(&marker, r->fn);
-        inet_leave();
+        inet_round(round_of, &(struct round){r->fn, &marker});
     }
 }
 

@@ -4,6 +4,7 @@
 #include "arch/csr.h"
 #include "mem/zone.h"
 #include "net/in.h"
+#include "net/loop.h"
 #include "net/net.h"
 #include "net/socket.h"
 #include "net/tcp.h"
@@ -18,7 +19,13 @@ struct tcpcb *tcp_create(void)
     struct tcpcb *tp = zone_alloc(&tcpcbs);
     if (!tp)
         return 0;
-    *tp = (struct tcpcb){.inp.references = 1, .mss = MSS_OWN, .rto = TCP_RTO_FIRST, .ssthresh = TCP_WINDOW_MOST};
+    *tp = (struct tcpcb){.inp.references = 1,
+                         .mss = MSS_OWN,
+                         .rto = TCP_RTO_FIRST,
+                         .ssthresh = TCP_WINDOW_MOST,
+                         .keep_idle = TCP_KEEP_IDLE,
+                         .keep_interval = TCP_KEEP_INTERVAL,
+                         .keep_count = TCP_KEEP_COUNT};
     pcb_mutex_init(&tp->inp.lock);
     return tp;
 }
@@ -28,6 +35,11 @@ static void forget_segments(struct tcpcb *tp)
     for (struct mbuf *m; (m = tp->reassembly); m_free(m))
         tp->reassembly = m->m_nextpkt;
     tp->reassembled = 0;
+}
+
+uint32_t tcp_in_use(void)
+{
+    return zone_counts(&tcpcbs).in_use;
 }
 
 void tcp_free(struct tcpcb *tp)
@@ -70,7 +82,7 @@ int tcp_bind(struct tcpcb *tp, uint32_t laddr, uint32_t lport)
 {
     if (tp->inp.lport || tp->state != TCPS_CLOSED)
         return -EINVAL;
-    if (laddr && laddr != net_own.ip)
+    if (laddr && !loop_has(laddr))
         return -EADDRNOTAVAIL;
     if (!lport) {
         int error = in_pcb_choose_port(&tp->inp);
@@ -103,18 +115,18 @@ int tcp_connect(struct tcpcb *tp, uint32_t faddr, uint32_t fport)
         return tp->state == TCPS_SYN_SENT || tp->state == TCPS_SYN_RECEIVED ? -EALREADY : -EISCONN;
     if (!fport || !faddr || faddr == INADDR_BROADCAST || faddr == (net_own.ip | ~net_own.mask) || faddr >> 28 >= 0xe)
         return -EADDRNOTAVAIL;
-    if ((faddr & net_own.mask) != (net_own.ip & net_own.mask) || faddr == net_own.ip)
-        return -ENETUNREACH; /* there are no routes, and no loop-back */
+    if ((faddr & net_own.mask) != (net_own.ip & net_own.mask) && !loop_has(faddr))
+        return -ENETUNREACH; /* there are no routes */
     struct inpcb *inp = &tp->inp;
-    uint32_t lport = inp->lport;
+    uint32_t lport = inp->lport, laddr = faddr >> 24 == LOOPBACK_NET ? faddr : net_own.ip;
     if (!lport) {
-        struct inpcb to = {.laddr = net_own.ip, .faddr = faddr, .fport = (uint16_t)fport};
+        struct inpcb to = {.laddr = laddr, .faddr = faddr, .fport = (uint16_t)fport};
         int error = in_pcb_choose_port(&to);
         if (error)
             return error;
         lport = to.lport;
     }
-    int error = in_pcb_insert(inp, net_own.ip, lport, faddr, fport);
+    int error = in_pcb_insert(inp, laddr, lport, faddr, fport);
     if (error)
         return error;
     tcp_init_send(tp);

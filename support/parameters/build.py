@@ -62,7 +62,8 @@ OPTIONS = {option.name: option for option in (
     _option("locks", "none: without blocking locks, a floor for measuring", "all", "none"),
     _option("net", "where frames that come are worked on (kernel/net/receive)", "threads", "softint", "interrupt",
             "poll"),
-    _option("tcpip", "the kernel of the network (kernel/net/policy)", "connection", "serial"),
+    _option("tcpip", "the kernel of the network (kernel/net/policy)", "connection", "serial", "global",
+            "connection-rw", "krp-classic", "krp", "krp-many"),
     _option("ipc", "messages between nodes (kernel/ipc/transport)", "none", "norma", "window"),
     Parameter("layout", f"where functions and data lie: {LAYOUT_DOMAIN}", "0", ways=("build",)),
 )}

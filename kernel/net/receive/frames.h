@@ -7,6 +7,7 @@
 #include "dev/ether.h"
 #include "net/if_ether.h"
 #include "net/net.h"
+#include "net/policy.h"
 
 extern struct if_ether_counts receive_counts[MAX_HARTS]; /* each hart writes its own */
 
@@ -30,6 +31,9 @@ static inline void goes_up(struct mbuf *m, uint32_t length)
 /* Of the ways in which a frame is worked on where it is taken out of the ring. */
 static inline void in_protocols(struct mbuf *m, bool ip)
 {
-    ip ? ip_input(m) : arp_input(m);
+    if (!ip)
+        arp_input(m);
+    else if (!inet_receive(m))
+        ip_input(m);
 }
 #endif

@@ -1,7 +1,8 @@
 /*
- * net=poll: the handler switches its interrupt off and wakes a thread that takes frames, `net.quota` at a time from each queue, does all
- * that is to be done with them, and switches it on again when there are none. While the queue of a reader that has said so is full it takes
- * none (Mogul and Ramakrishnan, *Eliminating Receiver Livelock in an Interrupt-driven Kernel*, USENIX 1996, section 6).
+ * net=poll: the handler switches its interrupt off and wakes a thread that takes frames, `net.quota` at a time from
+ * each queue, does all that is to be done with them, and switches it on again when there are none. While the queue of
+ * a reader that has said so is full it takes none (Mogul and Ramakrishnan, *Eliminating Receiver Livelock in an
+ * Interrupt-driven Kernel*, USENIX 1996, section 6).
  */
 #ifndef NET_RECEIVE_POLL_H
 #define NET_RECEIVE_POLL_H

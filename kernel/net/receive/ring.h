@@ -16,8 +16,8 @@ static struct simple_lock rx_lock[ETHER_QUEUES] = {SIMPLE_LOCK("ether receive 0"
                                                    SIMPLE_LOCK("ether receive 1", rx_class)};
 
 /*
- * Up to `most` frames of a queue; how many there were. A frame for whose buffer there is no other is dropped, and its buffer stays.
- * `unlocked`: from a thread, and a frame is worked on without the queue's lock.
+ * Up to `most` frames of a queue; how many there were. A frame for whose buffer there is no other is dropped, and its
+ * buffer stays. `unlocked`: from a thread, and a frame is worked on without the queue's lock.
  */
 static inline uint32_t receive(unsigned q, uint32_t most, bool unlocked)
 {

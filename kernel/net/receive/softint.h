@@ -1,6 +1,6 @@
 /*
- * net=softint (4.3BSD): the handler exchanges frames for empty buffers, without a lock (dev/ether.h), and a soft interrupt at SPL_SOFTNET
- * on its hart does the rest.
+ * net=softint (4.3BSD): the handler exchanges frames for empty buffers, without a lock (dev/ether.h), and a soft
+ * interrupt at SPL_SOFTNET on its hart does the rest.
  *
  * Locking: softnet_lock is held while a frame is taken out of a queue's places; handlers do not take it.
  */
@@ -25,7 +25,9 @@ static struct ether_place place[ETHER_QUEUES][MOST_WAITING];
 static uint32_t full_counted[ETHER_QUEUES];
 static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
 
-/* The next frame of a queue, whose place gets an empty buffer; false: there is none, or no buffer, and it is dropped. */
+/*
+ * The next frame of a queue, whose place gets an empty buffer; false: there is none, or no buffer, and it is dropped.
+ */
 static bool softint_take(unsigned q, struct mbuf **m, uint32_t *length)
 {
     struct ether_exchange *x = &exchange[q];

@@ -1,6 +1,6 @@
 /*
- * net=threads (paper `mach`, 2.1): the handler takes frames out of the ring; those of IP wait in ipintrq for one of `net.threads`
- * netisr_threads, those of ARP for a thread of their own.
+ * net=threads (paper `mach`, 2.1): the handler takes frames out of the ring; those of IP wait in ipintrq for one of
+ * `net.threads` netisr_threads, those of ARP for a thread of their own.
  */
 #ifndef NET_RECEIVE_THREADS_H
 #define NET_RECEIVE_THREADS_H
@@ -40,7 +40,10 @@ static void work_off(void *arg, uint32_t word)
 
 static inline void receive_input(struct mbuf *m, bool ip)
 {
-    put_off(ip ? &ipintrq : &arpintrq, m);
+    if (!ip)
+        put_off(&arpintrq, m);
+    else if (!inet_receive(m))
+        put_off(&ipintrq, m);
 }
 
 static void threads_handler(void *arg)

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -122,6 +123,57 @@ static void connecting(void)
     expect("close", close(fd), 0);
 }
 
+/* What getaddrinfo answers, with the first address and port. */
+static void resolves(const char *name, const char *service, int flags, int answer, in_addr_t address, unsigned port)
+{
+    struct addrinfo hints = {.ai_flags = flags, .ai_family = AF_INET}, *found = 0;
+    int got = getaddrinfo(name, service, &hints, &found);
+    expect(name ? name : service, got, answer);
+    if (got || answer)
+        return;
+    const struct sockaddr_in *to = (const struct sockaddr_in *)found->ai_addr;
+    expect("an address", (long)ntohl(to->sin_addr.s_addr), (long)address);
+    expect("a port", ntohs(to->sin_port), (long)port);
+    expect("no other", (long)found->ai_next, 0);
+    freeaddrinfo(found);
+}
+
+static void names_of_hosts(void)
+{
+    resolves("10.0.0.7", "80", 0, 0, 0x0a000007, 80);
+    resolves("localhost", "http", 0, 0, 0x7f000001, 80);
+    resolves("LocalHost", 0, 0, 0, 0x7f000001, 0);
+    resolves(0, "7", AI_PASSIVE, 0, 0, 7);
+    resolves(0, "65535", 0, 0, 0x7f000001, 65535);
+    resolves(0, 0, 0, EAI_NONAME, 0, 0);
+    resolves("10.0.0.256", "80", AI_NUMERICHOST, EAI_NONAME, 0, 0);
+    resolves("nobody", "80", 0, EAI_NONAME, 0, 0);
+    resolves("localhost", "80", AI_NUMERICHOST, EAI_NONAME, 0, 0);
+    resolves("localhost", "65536", 0, EAI_SERVICE, 0, 0);
+    resolves("localhost", "http", AI_NUMERICSERV, EAI_NONAME, 0, 0);
+    resolves("localhost", "80", 0x8000, EAI_BADFLAGS, 0, 0);
+}
+
+/* A connection to this host itself. */
+static void loop_back(void)
+{
+    struct sockaddr_in of;
+    char byte = 7;
+    int listening_fd = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+    expect("bind", bind(listening_fd, address(&of, "127.0.0.1", 11), sizeof of), 0);
+    expect("listen", listen(listening_fd, 1), 0);
+    FAILS(connect(fd, address(&of, "127.0.0.1", 12), sizeof of), ECONNREFUSED);
+    expect("close", close(fd), 0);
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    expect("connect", connect(fd, address(&of, "127.0.0.1", 11), sizeof of), 0);
+    int other = accept(listening_fd, 0, 0);
+    expect("write", write(fd, &byte, 1), 1);
+    byte = 0;
+    expect("read", read(other, &byte, 1), 1);
+    expect("the byte", byte, 7);
+    expect("close", close(fd) | close(other) | close(listening_fd), 0);
+}
+
 int main(void)
 {
     int ends[2], fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -138,6 +190,8 @@ int main(void)
     expect("close", close(fd), 0);
     listening();
     connecting();
+    loop_back();
+    names_of_hosts();
     printf("@sockets wrong=%d\n", wrong);
     return wrong;
 }

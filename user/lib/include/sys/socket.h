@@ -24,7 +24,13 @@ struct sockaddr {
 #define SHUT_WR 1
 #define SHUT_RDWR 2
 #define SOL_SOCKET 0xffff
+#define SO_ACCEPTCONN 0x2
+#define SO_REUSEADDR 0x4
+#define SO_KEEPALIVE 0x8
+#define SO_SNDBUF 0x1001
+#define SO_RCVBUF 0x1002
 #define SO_ERROR 0x1007
+#define SO_TYPE 0x1008
 #define SOMAXCONN 128
 
 int socket(int domain, int type, int protocol);

@@ -1,0 +1,75 @@
+/*
+ * tcpip=global: Mach/0.4 (paper `mach`, sections 4.1 and 4.7). One lock around TCP, connections and their list; one
+ * around IP; one for each socket. IP's is let go of before a packet goes up. The paper lets go of a protocol's lock
+ * before a packet goes down, too: TCP's is kept here, as a connection must not change between what tcp_output has
+ * planned and the segment that says so. TCP, then IP, then nothing: no deadlock.
+ */
+#ifndef NET_POLICY_GLOBAL_H
+#define NET_POLICY_GLOBAL_H
+
+#include "net/direct.h"
+#include "net/so_mutex.h"
+
+extern struct lock net_tcp_lock, net_ip_lock; /* in_pcb.c */
+extern uint32_t net_tcp_depth;                /* of who has the first */
+extern const bool if_ether_in_threads;
+
+struct list_mutex {};
+struct pcb_mutex {};
+
+#define DEFINE_NET_CLASSES                                  \
+    static MUTEX_CLASS(tcp_lock_class, "TCP");              \
+    static MUTEX_CLASS(ip_lock_class, "IP");                \
+    struct lock net_tcp_lock = LOCK("TCP", tcp_lock_class); \
+    struct lock net_ip_lock = LOCK("IP", ip_lock_class);    \
+    uint32_t net_tcp_depth;                                 \
+    DEFINE_SO_CLASS
+#define LIST_MUTEX \
+    {              \
+    }
+#define pcb_mutex_init(m) ((void)(m))
+#define pcb_mutex_destroy(m) ((void)(m))
+
+#define inet_enter() ((void)0)
+#define inet_leave() ((void)0)
+
+/* Ways of receiving that work at interrupt level (net/receive/) have no use for a lock that blocks, and no TCP. */
+static inline void ip_lock(void)
+{
+    if (if_ether_in_threads)
+        mutex_lock(&net_ip_lock);
+}
+
+static inline void ip_unlock(void)
+{
+    if (if_ether_in_threads)
+        mutex_unlock(&net_ip_lock);
+}
+
+/* Whoever has it may take it again. */
+static inline void tcp_lock(void)
+{
+    if (lock_write_held(&net_tcp_lock))
+        net_tcp_depth++;
+    else
+        mutex_lock(&net_tcp_lock);
+}
+
+static inline void tcp_unlock(void)
+{
+    if (net_tcp_depth)
+        net_tcp_depth--;
+    else
+        mutex_unlock(&net_tcp_lock);
+}
+
+#define list_lock(m) ((void)(m), tcp_lock())
+#define list_lock_shared(m) ((void)(m), tcp_lock())
+#define list_unlock(m) ((void)(m), tcp_unlock())
+#define references_lock(m) ((void)(m), tcp_lock())
+#define references_unlock(m) ((void)(m), tcp_unlock())
+#define references_add(n) (++*(n))
+#define references_drop(n) (--*(n))
+#define pcb_lock(m) ((void)(m), tcp_lock())
+#define pcb_unlock(m) ((void)(m), tcp_unlock())
+#endif
