@@ -56,8 +56,8 @@ static uint32_t calling_raise(unsigned h, const char *way, struct random *r)
 static int calling_test(void)
 {
     static const char *const ways[] = {"alarm", "id", "read", "pipe", "map", "signal"};
-    uint32_t count = bootargs_number("calls", 30, 1000000), most = 0, raised = 0;
-    uint32_t most_ways = bootargs_number("ways", sizeof ways / sizeof *ways, sizeof ways / sizeof *ways);
+    uint32_t count = bootargs_number(BOOT(test_calling, calls)), most = 0, raised = 0;
+    uint32_t most_ways = bootargs_number(BOOT(test_calling, ways));
     struct random r = random_from(run_seed, 1200);
     assert(hart_count > 1);
     thread_bind(0);

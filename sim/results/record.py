@@ -26,6 +26,8 @@ import stat
 from pathlib import Path
 
 LARGEST_BYTES = 1 << 30                     # of a JSON file that is read
+DEEPEST = 100                               # of what is nested in it
+BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[][{}]')
 LARGEST_INTEGER = 1 << 64
 LONGEST_NAME = 255                          # bytes, of a file
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -131,6 +133,8 @@ def read_json(path):
             if found.st_size > LARGEST_BYTES:
                 raise RecordError(f"{path} cannot be read: it is larger than a record")
             text = file.read()
+        if depth(text) > DEEPEST:
+            raise RecordError(f"{path} is not a record: it is nested too deep")
         value = json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_finite)
         if SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
@@ -140,9 +144,17 @@ def read_json(path):
         raise RecordError(f"{path} is not whole: it holds text that is not Unicode") from error
     except ValueError as error:
         raise RecordError(f"{path} is not whole: {error}") from error
-    except RecursionError as error:
-        raise RecordError(f"{path} is not a record: it is nested too deep") from error
     return value
+
+
+def depth(text):
+    """How deep lists and dictionaries of a JSON text are nested. A parser that meets it by recursion may have set its
+    limit beyond its stack."""
+    now = most = 0
+    for mark in BRACKETS.findall(text):
+        now += 1 if mark in ("[", "{") else -1 if mark in ("]", "}") else 0
+        most = max(most, now)
+    return most
 
 
 def _integer(text):

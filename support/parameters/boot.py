@@ -223,6 +223,9 @@ OF_FILES: dict[str, tuple[Parameter, ...]] = {
     "bench/zone_cost": (_number("iterations", 1000, 1_000_000, "of each pair", "pairs", 1),),
     "test/accounting": (_rounds(8),),
     "test/call": (_rounds(), _text("misuse", "", "nested: a call is made from within a call")),
+    "test/calling": (
+        _number("calls", 30, 1_000_000, "interrupts that are raised while calls of a kind are made", "interrupts"),
+        _number("ways", 6, 6, "kinds of calls", "kinds", 1)),
     "test/clock": (_rounds(),),
     "test/console": (
         _bytes(12_800, 1_000_000, "that are written"),

@@ -294,7 +294,7 @@ def test_hang_report_of_the_kernel(tmp_path, kind):
     own, other = (f"{kind} of {name} ({kind} lock, class {kind} of {name})" for name in "ab")
     for at_line, held, wanted in ((a, own, other), (b, other, own)):
         block = lines[at_line:at_line + 4]
-        assert f" < {'spins' if kind == 'simple' else 'sleeps'}+0x" in block[1] and "thread_begin+0x" in block[1]
+        assert f" < {'spins' if kind == 'simple' else 'hang_sleeps'}+0x" in block[1] and "thread_begin+0x" in block[1]
         assert any(line.startswith(f"    holds {held} since cycle ") for line in block)
         assert any(line.startswith(f"    waits for {wanted} since cycle ") for line in block)
     assert lines[-1].startswith("deadlock: thread ") and own in lines[-1] and other in lines[-1]
