@@ -23,6 +23,7 @@
 #include "bench/quantile.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sync/pic.h"
@@ -218,11 +219,15 @@ static int handler_floor(void)
             continue;
         if (devices[i].run != ether && !DISK(SECTORS))
             panic("run=handler-floor: there is no drive: give --disk IMAGE");
-        for (unsigned k = 0; k < 2; k++) { /* the second time from the cache */
-            empty = 0;
+        uint32_t least =
+            UINT32_MAX; /* from the cache, and with nothing between: what is measured would be short of more */
+        empty = 0;
+        for (unsigned k = 0; k < 8; k++) {
             TIMED_BEGIN();
-            empty = TIMED_END();
+            uint32_t took = TIMED_END();
+            least = MIN(least, took);
         }
+        empty = least;
         uint32_t enabled = csr_read_clear(mie, ~0u);
         devices[i].run(rounds);
         csr_write(mie, enabled);
