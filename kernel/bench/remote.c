@@ -66,7 +66,7 @@ static int run_program(void)
 }
 
 /* The others end when nothing is left there. */
-static int shut_down(unsigned nodes)
+static int remote_shut_down(unsigned nodes)
 {
     int failed = 0;
     for (unsigned n = 1; n < nodes; n++) {
@@ -112,7 +112,7 @@ static int run_remote(void)
         code = run_program();
         begin = cycles64() - begin;
         await_quiet();
-        code |= shut_down(nodes);
+        code |= remote_shut_down(nodes);
         begin = cycles64() - begin;
     }
     uint64_t cycles = cycles64() - begin;

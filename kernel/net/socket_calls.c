@@ -286,7 +286,7 @@ static int call_connect(const struct call *c)
 }
 SOCKET_CALL(SYS_CONNECT, connect);
 
-static int shut_down(struct socket *so, void *arg)
+static int socket_shut_down(struct socket *so, void *arg)
 {
     const uint32_t *how = arg;
     so_lock(&so->lock);
@@ -306,7 +306,7 @@ static int shut_down(struct socket *so, void *arg)
 
 static int call_shutdown(const struct call *c)
 {
-    return c->a[1] > USER_SHUT_RDWR ? -EINVAL : on_connection(c->so, shut_down, &(uint32_t){c->a[1]});
+    return c->a[1] > USER_SHUT_RDWR ? -EINVAL : on_connection(c->so, socket_shut_down, &(uint32_t){c->a[1]});
 }
 SOCKET_CALL(SYS_SHUTDOWN, shutdown);
 

@@ -11,7 +11,7 @@
 #define KEEP_COUNT_MOST 127
 
 /* A number that may be set from 1 to `most`, and is kept `scale` times. */
-static int number(uint32_t *kept, int *value, bool set, uint32_t most, uint32_t scale)
+static int option_number(uint32_t *kept, int *value, bool set, uint32_t most, uint32_t scale)
 {
     if (!set)
         *value = (int)(*kept / scale);
@@ -90,9 +90,9 @@ static int of_tcp(struct socket *so, uint32_t name, int *value, bool set)
     switch (name) {
     case USER_TCP_NODELAY: return flag(&so->no_delay, value, set);
     case USER_TCP_MAXSEG: return told(value, set, (int)tp->mss);
-    case USER_TCP_KEEPIDLE: return number(&tp->keep_idle, value, set, KEEP_SECONDS_MOST, TCP_SLOW_HZ);
-    case USER_TCP_KEEPINTVL: return number(&tp->keep_interval, value, set, KEEP_SECONDS_MOST, TCP_SLOW_HZ);
-    case USER_TCP_KEEPCNT: return number(&tp->keep_count, value, set, KEEP_COUNT_MOST, 1);
+    case USER_TCP_KEEPIDLE: return option_number(&tp->keep_idle, value, set, KEEP_SECONDS_MOST, TCP_SLOW_HZ);
+    case USER_TCP_KEEPINTVL: return option_number(&tp->keep_interval, value, set, KEEP_SECONDS_MOST, TCP_SLOW_HZ);
+    case USER_TCP_KEEPCNT: return option_number(&tp->keep_count, value, set, KEEP_COUNT_MOST, 1);
     default: return -ENOPROTOOPT;
     }
 }

@@ -444,7 +444,7 @@ static void deliver(struct tcpcb *tp, struct mbuf *m)
 }
 
 /* A segment behind a gap is kept, cut to what its neighbours do not have. */
-static void keep(struct tcpcb *tp, struct segment *s)
+static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
 {
     struct mbuf **at = &tp->reassembly, *m = s->m;
     s->m = 0;
@@ -547,7 +547,7 @@ static void data(struct tcpcb *tp, struct segment *s)
             close_gap(tp);
         } else {
             tp->ack_now = true;
-            keep(tp, s);
+            tcp_input_keep(tp, s);
         }
     }
     if (tp->fin_seen && tp->fin_at == tp->rcv_nxt)

@@ -77,7 +77,7 @@ void tcp_keep_alive(struct tcpcb *tp)
 }
 
 /* It did not come to be in time; or it has been idle, and is asked with what the other side has had long ago. */
-static void keep(struct tcpcb *tp)
+static void tcp_timer_keep(struct tcpcb *tp)
 {
     struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
     if (tp->state < TCPS_ESTABLISHED || ++tp->keep_probes > tp->keep_count) {
@@ -99,7 +99,7 @@ static void slow(struct inpcb *inp)
         switch (i) {
         case TCPT_REXMT: retransmit(tp); break;
         case TCPT_PERSIST: probe(tp); break;
-        case TCPT_KEEP: keep(tp); break;
+        case TCPT_KEEP: tcp_timer_keep(tp); break;
         default: tcp_close(tp, 0);
         }
     }
@@ -126,7 +126,7 @@ struct round {
     struct inpcb *marker;
 };
 
-static void round_of(unsigned database, void *arg)
+static void tcp_timer_round_of(unsigned database, void *arg)
 {
     const struct round *round = arg;
     in_pcb_each(database, round->marker, round->fn);
@@ -138,7 +138,7 @@ static void rounds_thread(void *arg)
     struct inpcb marker = {0};
     for (;;) {
         thread_delay(clock_hz() / r->hz);
-        inet_round(round_of, &(struct round){r->fn, &marker});
+        inet_round(tcp_timer_round_of, &(struct round){r->fn, &marker});
     }
 }
 

@@ -13,7 +13,8 @@ VARIANTS = (("lock/spin", "test/wrong-spin/"), ("net/receive/",), ("net/policy/"
             ("sync/", "test/wrong/"))
 HOST = "test/host/"     # programs of their own
 TWICE = {"swap_file_off": "where a machine has no disk, a part of the kernel is not there",
-         "least": "to become MIN", "socket_of": "to be one"}
+         **dict.fromkeys(("inet_call", "inet_database", "inet_full", "inet_output", "inet_receive", "inet_round",
+                          "inet_send"), "a kernel has those of net/direct.c or of net/handed.c, by its policy")}
 
 COLUMNS = 120
 WIDE = ("kernel/net/", "kernel/test/host/", "kernel/fs/", "kernel/vm/", "kernel/proc/", "kernel/ipc/", "user/abi.h",
