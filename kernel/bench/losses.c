@@ -1,6 +1,7 @@
 /*
- * run=losses: who loses what (paper `sync`, section 6.4). A file of `bytes` bytes arrives on the data port at `baud`
- * bit/s while the disk is written by programmed I/O without a pause (disk.mode=pio; requests of `request` bytes, two
+ * run=losses: which device loses what (paper `sync`, section 6.4). A file of `bytes` bytes arrives on the data port
+ * at `baud` bit/s while the disk is written by programmed I/O without a pause (disk.mode=pio; requests of `request`
+ * bytes, two
  * under way) and datagrams of `frame.bytes` bytes arrive, one each `frame.period` cycles (0: none), at a port that
  * nobody has. `fifo` is the depth of the port's FIFOs, `flow` who tells the far end to wait (dev/serial.h: 0 nobody, 1
  * the driver, 2 the port), `patience` after how many character times without a character the rest is lost. Every 500 us

@@ -55,8 +55,8 @@ extern struct serial serial_console, serial_data;
 void serial_configure(struct serial *port, uint32_t baud);
 
 /*
- * Who tells the far end to wait, by RTS: nobody; the driver, when its ring is three quarters full, until it is empty to
- * one (a driver that is kept from running cannot tell); or the port by itself, when its FIFO is half full.
+ * What tells the far end to wait, by RTS: nobody; the driver, when its ring is three quarters full, until it is empty
+ * to one (a driver that is kept from running cannot tell); or the port by itself, when its FIFO is half full.
  */
 enum serial_flow { SERIAL_FLOW_NONE, SERIAL_FLOW_DRIVER, SERIAL_FLOW_PORT };
 void serial_flow(struct serial *port, enum serial_flow flow); /* when it is configured */
@@ -102,8 +102,8 @@ bool serial_try_write(struct serial *port, const char *text, unsigned n);
 int serial_write_interruptibly(struct serial *port, const char *text, unsigned n);
 
 /*
- * What is queued waits until it is released; who writes by the calls above waits with it. What the kernel itself writes
- * does not: where that finds the ring full, or is flushed, the port is released.
+ * What is queued waits until it is released; a thread that writes by the calls above waits with it. What the kernel
+ * itself writes does not: where that finds the ring full, or is flushed, the port is released.
  */
 void serial_stop_output(struct serial *port, bool stop);
 

@@ -494,7 +494,7 @@ static void set_modes(struct terminal *tp, const struct user_termios *from)
     tp->literal = false;
     if (!(tp->modes.iflag & USER_IXON))
         stop_output(tp, false);
-    terminal_changed(tp); /* who reads looks again by the new modes */
+    terminal_changed(tp); /* a reader looks again by the new modes */
 }
 
 int terminal_set_modes(struct terminal *tp, const struct user_termios *from, uint32_t when)

@@ -5,8 +5,8 @@
  *
  * Locking: tty_lock, a blocking lock (paper `mach`, section 2.1), guards modes and the queue of input. It is not held
  * while anybody waits: not by a reader, for input, and not by a writer, for room in the port's ring; so ^C and ^Q
- * always get through. Echo never waits: what the ring has no room for is dropped. Who waits for input sleeps on
- * `changes`, which wait_lock guards.
+ * always get through. Echo never waits: what the ring has no room for is dropped. A thread that waits for input
+ * sleeps on `changes`, which wait_lock guards.
  *
  * What is known above only, jobs and signals, comes by the hooks.
  */

@@ -3,8 +3,8 @@
  * never mixed with another's.
  *
  * Locking: a pipe's simple lock guards all but the bytes between, which belong to the one that writes, or reads, at the
- * time: bytes are copied to and from user mode without a simple lock, as that may sleep. Who waits for his turn, for
- * bytes or for room, can be interrupted.
+ * time: bytes are copied to and from user mode without a simple lock, as that may sleep. A thread that waits for its
+ * turn, for bytes or for room, can be interrupted.
  */
 #include <errno.h>
 #include <fcntl.h>

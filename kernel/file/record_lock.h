@@ -3,8 +3,8 @@
  * another such lock is kept out. A process is its descriptor table. All that it has of a file go when it closes any
  * descriptor of the file.
  *
- * Memory limits how many there are (ENOLCK, as POSIX has it; who waits takes none), and a lock has an end: the last
- * offset of a file is 2^31 - 1.
+ * Memory limits how many there are (ENOLCK, as POSIX has it; a thread that waits takes none), and a lock has an end:
+ * the last offset of a file is 2^31 - 1.
  *
  * Locking: a simple lock guards them all.
  */

@@ -77,7 +77,7 @@ static void about_to_wait(void)
 
 /*
  * It has data that are not written yet: that begins now; it is found again when it is done. If others are to be written
- * before it, who may wait does that, and it is found again, too.
+ * before it, a caller that may wait does that, and it is found again, too.
  */
 static void write_out(struct buf *bp, bool may_wait)
 {

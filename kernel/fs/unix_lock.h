@@ -14,7 +14,7 @@
  * the busy buffers do. What is left are the disk's interrupts, which let go of buffers at their own level, on the
  * master too: cache locks keep them out. All this is checked in images with LOCK_DEBUG.
  *
- * Who may call what is as with any blocking lock; in the serial kernel cache locks may be taken, and a buffer be let go
+ * Callers are those of any blocking lock; in the serial kernel cache locks may be taken, and a buffer be let go
  * of, by the handler of SPL_BIO too.
  */
 #ifndef FS_UNIX_LOCK_H

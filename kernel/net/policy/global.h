@@ -63,13 +63,5 @@ static inline void tcp_unlock(void)
         mutex_unlock(&net_tcp_lock);
 }
 
-#define list_lock(m) ((void)(m), tcp_lock())
-#define list_lock_shared(m) ((void)(m), tcp_lock())
-#define list_unlock(m) ((void)(m), tcp_unlock())
-#define references_lock(m) ((void)(m), tcp_lock())
-#define references_unlock(m) ((void)(m), tcp_unlock())
-#define references_add(n) (++*(n))
-#define references_drop(n) (--*(n))
-#define pcb_lock(m) ((void)(m), tcp_lock())
-#define pcb_unlock(m) ((void)(m), tcp_unlock())
+#include "net/one_lock.h"
 #endif

@@ -58,15 +58,7 @@ static inline void tcp_unlock(void)
     simple_lock_leave(&io_lock_8, s);
 }
 
-#define list_lock(m) ((void)(m), tcp_lock())
-#define list_lock_shared(m) ((void)(m), tcp_lock())
-#define list_unlock(m) ((void)(m), tcp_unlock())
-#define references_lock(m) ((void)(m), tcp_lock())
-#define references_unlock(m) ((void)(m), tcp_unlock())
-#define references_add(n) (++*(n))
-#define references_drop(n) (--*(n))
-#define pcb_lock(m) ((void)(m), tcp_lock())
-#define pcb_unlock(m) ((void)(m), tcp_unlock())
+#include "net/one_lock.h"
 #define so_lock(m) ((void)(m), tcp_lock())
 #define so_unlock(m) ((void)(m), tcp_unlock())
 #endif
