@@ -118,12 +118,12 @@ def test_a_program_has_its_files_on_the_disk(tmp_path):
 def test_memory_that_is_short_goes_to_a_file_on_the_disk_and_comes_back(tmp_path):
     """More than main RAM has, all of it written, beside files on the same disk; what is left of that e2fsck likes."""
     (tmp_path / "files").mkdir()
-    (tmp_path / "files/swap").write_bytes(bytes(range(1, 251)) * 2800)      # no holes: mke2fs makes some of zeroes
+    (tmp_path / "files/swap").write_bytes(bytes(range(1, 251)) * 3400)      # no holes: mke2fs makes some of zeroes
     files = {"swapped": programs.build_program([OURS / "swapped.c"])}
     run, left = run_on_disk(tmp_path / "out", image(tmp_path, 2048), 1, "cli-spl-pessim", "swapped", files, "48,1",
                             bootargs="swap=/swap user.pages=90 bufs=24")
     assert "swapped: 48 pages, 1 rounds, 0 wrong" in run.console, run.report()
-    assert host("debugfs", "-R", "stat /swap", left).count(b"Size: 700000")
+    assert host("debugfs", "-R", "stat /swap", left).count(b"Size: 850000")
     assert run.record["disks"]["disk0"]["sectors_written"] > 8 * 48, run.report()
 
 
