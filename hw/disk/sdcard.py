@@ -3,7 +3,7 @@
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
-from migen import FSM, Cat, If, Mux, NextState, NextValue, ResetInserter, Signal
+from migen import FSM, Cat, If, Mux, NextState, NextValue, Record, ResetInserter, Signal
 
 from hw.disk.blocks import BUFFER_WORDS, Block, BlockBuffer
 from hw.disk.card import (
@@ -24,6 +24,7 @@ from hw.disk.card import (
 from hw.disk.medium import ANSWERS, COMMAND, OPERATIONS, SECTOR_WORDS, STATUSES, TAGS
 
 PATIENCE = Patience()
+LEAST_DIVIDER = 4       # with 2, the PHY looks for the answer to a block before its end has come back
 SHORT, BUSY = ANSWER_KINDS["SHORT"], ANSWER_KINDS["BUSY"]
 
 
@@ -76,24 +77,27 @@ class SDCardDrive(LiteXModule):
     Software wakes the card with commands of its own, and then says how many sectors there are: from then on it is a
     drive, which serves its requests one after the other. `io` as of CardPins."""
     def __init__(self, medium, pads, clock_hz, io, patience=PATIENCE, gap=GAP_CLOCKS):
-        self.divider = CSRStorage(9, reset=256, description="Cycles of the card's clock; a power of two, 4 or more.")
+        self.divider = CSRStorage(9, reset=256, description="Cycles of the card's clock, of any moment: even, 4 "
+            "or more; an odd number is taken as the one below, less than 4 as 4.")
         self.argument = CSRStorage(32, description="Of the next command.")
-        self.command = CSRStorage(description="A write sends a command, if there is none under way.", fields=[
+        self.command = CSRStorage(description="A write sends a command with `argument` as it is then, once no request "
+            "is under way; ignored while `status.busy`.", fields=[
             CSRField("index", 6, description="Which."),
             CSRField("kind", 2, description="Its answer: 0 none, 1 short, 2 long, 3 short and busy behind it."),
             CSRField("checked", 1, description="The answer has an index and a CRC."),
             CSRField("wake", 1, description="No command: 80 clocks."),
         ])
         self.status = CSRStatus(description="Of that command.", fields=[
-            CSRField("busy", 1, description="It is under way."),
+            CSRField("busy", 1, description="It is under way, or waits for a request to end."),
             CSRField("fault", 3, description="How it failed: as faults_last."),
         ])
-        self.response = CSRStatus(128, description="The answer; of a short one its 32 bits, the lowest here.")
-        self.card = CSRStorage(description="The card, once it is awake.", fields=[
+        self.response = CSRStatus(128, description="The answer, until the card gets another command, of a request "
+            "too; of a short one its 32 bits, the lowest here.")
+        self.card = CSRStorage(description="The card, once it is awake. For commands of requests from now on.", fields=[
             CSRField("relative", 16, description="Its relative address."),
             CSRField("blocks", 1, description="It counts in blocks, and not in bytes: its capacity is high."),
         ])
-        self.sectors = CSRStorage(32, description="Sectors of 512 bytes; 0: it is no drive.")
+        self.sectors = CSRStorage(32, description="Sectors of 512 bytes; 0: it is no drive. For requests from now on.")
         self.faults = CSRStatus(description="Requests and blocks that failed.", fields=[
             CSRField("last", 3, description="Why the last one did: 1 no answer, 2 a wrong one, 3 the card's status, "
                      "4 no data, 5 its CRC, 6 the card did not take it, 7 it stays busy."),
@@ -110,6 +114,7 @@ class SDCardDrive(LiteXModule):
         self.buffer   = BlockBuffer()
         self.block    = Block(pins, self.buffer, int(patience.busy * clock_hz))
         self.asked    = Signal()        # software's command waits
+        self.ask      = Record([("argument", 32), *((field.name, field.size) for field in self.command.fields.fields)])
         self.mine     = Signal()        # the command under way is software's
         self.owed     = Signal(max=BUFFER_WORDS + 1)     # words that were asked for and have not come
         self.takes    = Signal()        # data is asked for
@@ -120,7 +125,7 @@ class SDCardDrive(LiteXModule):
         self.card_bad = Signal()
         self.fsm = ResetInserter()(FSM(reset_state="RESET"))
         self.comb += [
-            pins.divider.eq(self.divider.storage),
+            pins.divider.eq(Mux(self.divider.storage < LEAST_DIVIDER, LEAST_DIVIDER, self.divider.storage)),
             self.commands.block.eq(self.block.came),
             medium.command.connect(self.queue.sink),
             self.queue.reset.eq(medium.reset),
@@ -138,16 +143,21 @@ class SDCardDrive(LiteXModule):
     def serve_software(self):
         """Software's command, and how its last one went."""
         commands, asked, mine, fault = self.commands, self.asked, self.mine, Signal(3)
+        begins = self.fsm.ongoing("IDLE") & asked & commands.started
         self.comb += [
             self.status.fields.busy.eq(asked | mine),
             self.status.fields.fault.eq(fault),
             self.response.status.eq(commands.response),
         ]
         self.sync += [
-            If(commands.started, asked.eq(0)),
-            If(self.command.re & ~mine, asked.eq(1)),
+            If(self.command.re & ~asked & ~mine,
+                asked.eq(1),
+                self.ask.argument.eq(self.argument.storage),
+                *(getattr(self.ask, field.name).eq(getattr(self.command.fields, field.name))
+                  for field in self.command.fields.fields)
+            ),
             If(mine & commands.done, mine.eq(0), fault.eq(commands.fault)),
-            If(self.fsm.ongoing("IDLE") & asked & commands.started, mine.eq(1)),
+            If(begins, asked.eq(0), mine.eq(1)),
         ]
 
     def join_data(self, medium, pins):
@@ -255,11 +265,7 @@ class SDCardDrive(LiteXModule):
             *request.load(first),
             If(self.asked,
                 commands.go.eq(1),
-                commands.index.eq(self.command.fields.index),
-                commands.argument.eq(self.argument.storage),
-                commands.kind.eq(self.command.fields.kind),
-                commands.checked.eq(self.command.fields.checked),
-                commands.wake.eq(self.command.fields.wake),
+                *(getattr(commands, name).eq(getattr(self.ask, name)) for name, *_ in self.ask.layout),
                 If(commands.started, NextState("SOFTWARE"))
             ).Elif(first.valid,
                 first.ready.eq(1),

@@ -30,7 +30,7 @@ def build(harts, lanes=3, symbol_cycles=4, far_harts=None):
     top.link = link = PinLink(harts)
     top.pic = pic = RemotePIC(link, near, symbol_cycles)
     top.chip = chip = ClockDomainsRenamer("pic")(PICChip(far_harts or harts, far, CLOCK_HZ, symbol_cycles))
-    top.bank = bench.CsrBank(link, pic)
+    top.bank = bench.CsrBank(link, pic, bridged=True)
     wires, flip, cut = (Signal(2 * (lanes + 1)) for _ in range(3))
     loop = Signal()
     top.comb += [
@@ -41,6 +41,7 @@ def build(harts, lanes=3, symbol_cycles=4, far_harts=None):
         ),
     ]
     return top, {"sources": pic.sources, "irq": link.irq, "counters": pic.counters_bus, "csr": top.bank.bus,
+                 "wide": top.bank.wishbone,
                  "pic_clk": top.cd_pic.clk, "pic_rst": top.cd_pic.rst, "flip": flip, "cut": cut, "loop": loop,
                  "joined": chip.joined, **{f"port{h}": port for h, port in enumerate(link.ports)}}
 

@@ -6,14 +6,16 @@ import cocotb
 import pytest
 from cocotb.triggers import Combine
 
+from hw.common.csr import csr_registers
 from hw.pic.pins.courier import ATTEMPTS, patience
-from hw.pic.pins.near import GONE
+from hw.pic.pins.near import GONE, TIME_WIDTH, PinLink, RemotePIC
 from hw.pic.pins.wires import Pads, Receiver, Sender
 from hw.pic.registers import COUNTERS
 from support.cache import REPO
 from tests.hw import bench
 from tests.hw.pic_dut import offset
 from tests.hw.pins_dut import CLOCK_HZ, NEAR_PS, PinPic, build
+from tests.hw.register_storm import Storm
 
 HARTS = 2
 README = REPO / "hw/pic/pins/README.md"
@@ -81,6 +83,50 @@ async def round_trips_are_measured_and_latencies_come_on_top(dut):
         pic.clock.check(max(times) - min(times) <= 1, f"equal {what} take from {min(times)} to {max(times)} cycles")
     await pic.csr.write("clear", 0)
     pic.clock.equal("longest", await pic.csr.read("longest"), 0)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def registers_take_any_store_as_the_readme_says(dut):
+    """Any value, of any bytes, at any time: accesses give what they gave, and shortest and longest are of the round
+    trips since a store to `clear`."""
+    pic = await start(dut)
+    link = PinLink(HARTS)
+    registers = csr_registers(bench.csrs_of(link, RemotePIC(link, Pads(3))))
+    numbers = random.Random(9)
+    await pic.read("ID")
+    await pic.csr.write("clear", 1)
+    clears, trips = 0, []
+
+    def cleared(_):
+        nonlocal clears
+        clears += 1
+        trips.clear()
+
+    times = {register.name: lambda value, _: value & ~0xff80 for register in registers    # or an access takes long
+             if register.access == "rw" and register.mask == 0xffff}
+    storm = Storm(pic.clock, bench.WishboneBus(dut, "wide", pic.clock), registers, seed=10, whole=True,
+                  on={"clear": cleared}, harmless=times)
+    storm.kept |= {"chip_clock": CLOCK_HZ, "resent": 0, "dropped": 0, "merged_rises": 0, "clear": 1}
+
+    async def accesses():
+        for _ in range(150):
+            value, before = numbers.getrandbits(32), clears
+            await pic.write("ENABLE", value, hart=1)
+            pic.clock.equal("what was written", await pic.read("ENABLE", 1), value)
+            async with storm.lock:
+                if before != clears:
+                    continue
+                trips.append(await storm.load("round_trip"))
+                shortest, longest = await storm.load("shortest"), await storm.load("longest")
+                pic.clock.check(shortest <= min(trips) and max(trips) <= longest < 300,
+                                f"shortest {shortest}, longest {longest}; some were {trips}")
+                if not numbers.randrange(4):
+                    await storm.store("clear", numbers.getrandbits(32))
+                    pic.clock.equal("shortest of none", await storm.load("shortest"), (1 << TIME_WIDTH) - 1)
+                    pic.clock.equal("longest of none", await storm.load("longest"), 0)
+
+    await storm.among(accesses(), least=200)
+    pic.clock.check(clears > 5, f"cleared only {clears} times")
 
 
 def cost_table():

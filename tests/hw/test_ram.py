@@ -6,10 +6,12 @@ import cocotb
 import pytest
 from litex.gen import LiteXModule
 
+from hw.common.csr import csr_registers
 from hw.pic.model import Xorshift
 from hw.ram.core import OUTSTANDING, READ_CYCLES, SALTS, MainRAM
 from tests.hw import bench
 from tests.hw.native_port import NativePort
+from tests.hw.register_storm import CsrWrites, Storm
 
 SIZE = 2048
 WORDS = SIZE // 8
@@ -21,8 +23,8 @@ in_simulator = cocotb.test(timeout_time=2, timeout_unit="ms")  # simulated time:
 def make():
     top = LiteXModule()
     top.ram = ram = MainRAM(SIZE, read_latency=LATENCY)
-    top.bank = bench.CsrBank(ram)
-    ios = {"csr": top.bank.bus}
+    top.bank = bank = bench.CsrBank(ram, bridged=True)
+    ios = {"csr": bank.bus, "wide": bank.wishbone, "seen": bank.seen}
     top.reader = reader = MainRAM(SIZE, modes=("read",))
     for i, port in enumerate(ram.ports + reader.ports):
         ios |= {f"p{i}_cmd": port.cmd, f"p{i}_wdata": port.wdata, f"p{i}_rdata": port.rdata}
@@ -236,6 +238,52 @@ async def two_ports_share_one_memory(dut):
         await driver
     for port, reads in zip(ports, expected, strict=True):
         clock.equal("data", [data for _, _, data in await port.answers()], reads)
+
+
+@in_simulator
+async def registers_take_any_store_as_the_readme_says(dut):
+    """Any value, of any bytes, at any time, in any register: each answer comes in the cycle that a model says."""
+    clock, _, (*ports, _) = await start(dut)
+    await fill(ports[0])
+    top, _ = make()
+    registers = csr_registers(bench.csrs_of(top.ram))
+    writes = CsrWrites(dut, registers)
+    csr = {"read_latency": LATENCY, "jitter": 0}
+    sequences = [Xorshift(0, salt) for salt in SALTS[:2]]
+    last, expected = [0, 0], ([], [])
+
+    async def follow():
+        written = None
+        while True:
+            await clock.tick()
+            for i, port in enumerate(ports):
+                if port.cmd_valid.value and port.cmd_ready.value and not port.cmd_we.value:
+                    due = clock.cycle + READ_CYCLES + csr["read_latency"] + sequences[i].next(csr["jitter"])
+                    last[i] = max(due, last[i] + 1)
+                    expected[i].append((clock.cycle, last[i], pattern(int(port.cmd_addr.value))))
+            if written and written[0] == "seed":
+                sequences[:] = [Xorshift(written[1], salt) for salt in SALTS[:2]]
+            written = writes.now()
+            if written:
+                csr[written[0]] = written[1]
+
+    def short(value, _):
+        """What is beyond the field stays; the reads end soon."""
+        return value & ~0xff80
+
+    storm = Storm(clock, bench.WishboneBus(dut, "wide", clock), registers, seed=7, whole=True,
+                  harmless={"read_latency": short, "jitter": short}, often=("seed",))
+    cocotb.start_soon(follow())
+    chance = random.Random(8)
+
+    async def reads(port):
+        for _ in range(1200):
+            await port.ask(chance.randrange(WORDS))
+            await clock.tick(chance.choice((0, 0, 0, 0, 1, 9)))
+
+    await storm.among(*(reads(port) for port in ports), least=400)
+    for port, wanted in zip(ports, expected, strict=True):
+        clock.equal("reads: asked, answered, data", await port.answers(), wanted)
 
 
 def test_ram():

@@ -21,6 +21,7 @@ from hw.disk.sdcard import SDCardDrive
 from soc.boards.sd_card import HIGH_CAPACITY, OCR, PADS, RELATIVE, SDCard
 from soc.boards.sdcard import SimulatedPads, registered
 from tests.hw import bench
+from tests.hw.register_storm import Storm
 
 CLOCK_HZ = 10_000_000
 PATIENCE = Patience(answer=2e-4, data=1e-3, busy=1e-3)
@@ -61,9 +62,10 @@ def make(gap):
     top.wires = wires = Disturbance(card.pads)
     top.medium = medium = Medium()
     top.drive = drive = SDCardDrive(medium, wires.pads, CLOCK_HZ, registered(SimulatedPads), PATIENCE, gap)
-    top.csrs = csrs = bench.CsrBank(drive)
+    top.csrs = csrs = bench.CsrBank(drive, bridged=True)
     store = card.store
-    return top, {"csr": csrs.bus, "command": medium.command, "data_out": medium.data_out, "answer": medium.answer,
+    return top, {"csr": csrs.bus, "wide": csrs.wishbone,
+                 "command": medium.command, "data_out": medium.data_out, "answer": medium.answer,
                  "data_in": medium.data_in, "drive_reset": medium.reset, "sectors": medium.sectors,
                  "store_command": store.command, "store_data_out": store.data_out, "store_answer": store.answer,
                  "store_data_in": store.data_in, "store_sectors": store.sectors, "lost": card.lost,
@@ -442,6 +444,60 @@ async def a_reset_forgets_what_is_under_way(dut):
 
 
 @in_simulator
+async def registers_take_any_store_as_the_readme_says(dut):
+    """Any value, of any bytes, at any time: requests do what they say, and each of software's commands among them
+    reaches the card as it was written, whatever is stored behind it."""
+    clock, store, controller, software = await begin(dut)
+    await software.wake()
+    chance = random.Random(23)
+    command = CSRS["command"]
+    awake = {"card": CSRS["card"].pack(relative=RELATIVE, blocks=1), "sectors": SECTORS}
+    asked = 0
+    over = []
+
+    def as_it_is(name):
+        return lambda value, whole: awake[name] | value & ~CSRS[name].mask if whole else value
+
+    storm = Storm(clock, bench.WishboneBus(dut, "wide", clock), CSRS.values(), seed=24, whole=True,
+                  harmless={**{name: as_it_is(name) for name in awake},
+                            "divider": lambda value, _: value & ~0x1f8,     # or a block takes too long
+                            "command": lambda value, whole: None if whole else value})
+    storm.kept |= {**awake, "divider": DIVIDER}
+
+    async def requests():
+        for _ in range(24):
+            op, sector, count = chance.choice(("READ", "WRITE")), chance.randrange(64), chance.randrange(1, 3)
+            before, data = of(store, sector, count), Bytes(chance.randbytes(count * SECTOR_BYTES))
+            status, moved, came, _ = await controller.request(op, sector, count, data=data)
+            faults = CSRS["faults"].unpack(await storm.read("faults"))
+            clock.equal(f"{op} of {count} from {sector}, faults {faults}", (status, moved), (STATUSES["OK"], count))
+            clock.equal("what is there", of(store, sector, count), data if op == "WRITE" else before)
+            clock.equal("what came", came, b"" if op == "WRITE" else before)
+        over.append(True)
+
+    async def commands():
+        """The card answers CMD13 only to its own address."""
+        nonlocal asked
+        while not over:
+            right = chance.random() < .5
+            async with storm.lock:
+                await storm.store("argument", RELATIVE << 16 if right else RELATIVE + 1 << 16)
+                await storm.store("command", command.pack(index=13, kind=ANSWER_KINDS["SHORT"], checked=1))
+                for _ in range(chance.randrange(4)):        # ignored: it is under way for hundreds of cycles
+                    await storm.store(chance.choice(("argument", "command")), chance.getrandbits(32))
+                while (status := CSRS["status"].unpack(await storm.load("status")))["busy"]:
+                    await storm.store("argument", chance.getrandbits(32))
+                    await clock.tick(chance.randrange(200))
+            clock.equal("fault", status["fault"], FAULTS["NONE" if right else "NO_ANSWER"])
+            asked += 1
+            await clock.tick(chance.randrange(1500))
+
+    await storm.among(requests(), commands(), least=200)
+    clock.check(asked > 20, f"only {asked} commands of software's")
+    clock.equal("commands that were lost", dut.lost, 0)
+
+
+@in_simulator
 async def a_command_behind_an_answer_is_lost(dut):
     clock, store, _, software = await begin(dut)
     try:
@@ -455,7 +511,8 @@ async def a_command_behind_an_answer_is_lost(dut):
 WITH_GAP = ("blocks_go_both_ways", "more_requests_than_there_are_tags_wait",
             "errors_are_told_and_the_next_request_is_served", "an_old_card_counts_in_bytes",
             "what_the_card_finds_behind_the_end_is_this_requests_error", "lines_that_are_low_are_no_block_of_zeroes",
-            "disturbed_lines_end_a_request_with_an_error_or_without_harm", "a_reset_forgets_what_is_under_way")
+            "disturbed_lines_end_a_request_with_an_error_or_without_harm", "a_reset_forgets_what_is_under_way",
+            "registers_take_any_store_as_the_readme_says")
 
 
 @pytest.mark.parametrize("what", WITH_GAP)
