@@ -27,6 +27,7 @@ from sim.commands.explore import explore
 from sim.commands.faults import faults
 from sim.commands.flame import flame
 from sim.commands.groups import GroupedCommand
+from sim.commands.headers import headers
 from sim.commands.latency import latency
 from sim.commands.list import list_experiments
 from sim.commands.mpd import mpd
@@ -47,7 +48,8 @@ app.add_typer(board, name="board")
 app.command()(cluster)
 app.command()(certificates)
 app.command("list")(list_experiments)
-app.command()(new)
+app.add_typer(new, name="new")
+app.command()(headers)
 app.command()(program)
 app.command()(mpd)
 app.command()(vsuite)

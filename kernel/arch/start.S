@@ -1,6 +1,6 @@
 /*
  * Where every hart enters the image, in machine mode, interrupts off, a0 = hart number. The first words are the
- * image header that boot ROM and loaders read (README, "Image").
+ * image header that boot ROM and loaders read (sim/harness/README.md, "Image").
  */
 #include "arch/boot.h"
 #include "arch/hart.h"

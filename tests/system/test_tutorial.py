@@ -1,5 +1,5 @@
-"""Runs docs/tutorial.md and docs/programs.md as a reader would: every command in order, every file written as it stands
-there; what a command prints must hold what the page shows of it."""
+"""Runs docs/tutorial.md, docs/programs.md and docs/your-own-kernel.md as a reader would: every command in order, every
+file written as it stands there; what a command prints must hold what the page shows of it."""
 
 import re
 import shutil
@@ -10,7 +10,8 @@ import pytest
 
 from support.cache import REPO
 
-PAGES = [REPO / "docs" / name for name in ("tutorial.md", "programs.md")]     # each says that all goes to build/<name>
+# Each says that all goes to build/<name>.
+PAGES = [REPO / "docs" / name for name in ("tutorial.md", "programs.md", "your-own-kernel.md")]
 TIMEOUT_S = 900                         # of one command that has to build
 
 
@@ -84,7 +85,7 @@ def test_every_command_of_the_page(page):
         assert missing is None, f"not printed: {missing}\n{told}"
 
 
-@pytest.mark.parametrize("page, least", list(zip(PAGES, (9, 3), strict=True)))
+@pytest.mark.parametrize("page, least", list(zip(PAGES, (9, 3, 8), strict=True)))
 def test_the_page_is_read_whole(page, least):
     """Every line of the page that looks like a command is one of the steps."""
     text = page.read_text()

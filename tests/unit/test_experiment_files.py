@@ -8,7 +8,7 @@ from sim.experiments import collected, definition
 from sim.experiments.schema import SettingError
 from sim.results import record
 
-TEMPLATE = (definition.FOLDER.parent / "commands/template.toml").read_text()
+TEMPLATE = (definition.FOLDER.parent / "templates/experiment.toml").read_text()
 
 
 def load(folder, *changes):
