@@ -17,7 +17,7 @@ PER_IDLE = 400          # for each time that the hart waits: 200 with all code a
 PER_USER_TRAP = 450
 
 
-@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim"), (4, "spl-optim")])
+@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim"), (4, "spl-pessim")])
 def test_inside_and_outside_agree(tmp_path, harts, sync):
     run = boot(tmp_path, harts, sync, "run=test-accounting hz=1000 rounds=4", seed=1, options=TIMED,
                probe_log=True)
@@ -49,7 +49,7 @@ def test_accounts_of_a_whole_run_are_printed(tmp_path):
         assert sum(line[account] for account in ("user", "system", "interrupt", "spinning", "idle")) == line["elapsed"]
 
 
-@pytest.mark.parametrize("harts, sync, program", [(1, "spl-optim", "calls"), (2, "cli-optim", "threads")])
+@pytest.mark.parametrize("harts, sync, program", [(1, "spl-pessim", "calls"), (2, "cli-optim", "threads")])
 def test_time_in_user_mode_agrees(tmp_path, harts, sync, program):
     """What the kernel does for a program, in its system calls and in interrupts of it, is not the program's time."""
     run = boot(tmp_path, harts, sync, f"run=user program={program} hz=1000", seed=1, options=TIMED)

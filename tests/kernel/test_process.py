@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sim.images import programs
-from tests.kernel.machine import boot
+from tests.kernel.machine import CHECKED, boot
 
 PARTS = 25
 CALLS = int(os.environ.get("FUZZ_CALLS", 800))
@@ -20,9 +20,6 @@ def run_program(folder, harts, sync, program, args="", more="hz=1000", options=N
     run = boot(folder, harts, sync, f"run=user program={program} args={args} {more}", seed, options=options)
     assert "panic" not in run.console, run.report()
     return run
-
-
-DEBUG = {"lock_debug": "1"}
 
 
 @pytest.mark.parametrize("harts, sync, options", [(1, "spl-optim", None), (2, "cli-optim", None),
@@ -36,7 +33,7 @@ def test_calls_do_what_they_say(tmp_path, harts, sync, options):
     assert run.result("processes")["checks"] > (50 if half else 140)
 
 
-@pytest.mark.parametrize("sync, options", [("cli-pessim", DEBUG), ("cli-spl-pessim", None)])
+@pytest.mark.parametrize("sync, options", [("cli-pessim", CHECKED["cli-pessim"]), ("cli-spl-pessim", None)])
 def test_without_a_clock(tmp_path, sync, options):
     """Nothing but what has to wait for a time needs one."""
     run = run_program(tmp_path, 2, sync, "processes", "noclock", "hz=0", options)
@@ -46,7 +43,8 @@ def test_without_a_clock(tmp_path, sync, options):
 @pytest.mark.parametrize("harts", (2, 4))
 def test_dup2_both_ways_at_once(tmp_path, harts):
     """Paper `mach`, section 3.2: two threads that do dup2(X, Y) and dup2(Y, X) must not deadlock."""
-    run = run_program(tmp_path, harts, "spl-optim", "processes", "dup2", "hz=4000 ram_jitter=7", DEBUG, seed=1)
+    run = run_program(tmp_path, harts, "spl-optim", "processes", "dup2", "hz=4000 ram_jitter=7",
+                      CHECKED["spl-optim"], seed=1)
     assert run.status == 0 and run.result("processes")["failed"] == 0, run.report()
 
 
@@ -76,10 +74,10 @@ def test_the_storm_is_none_on_the_host(tmp_path):
 
 
 @pytest.mark.parametrize("sync, harts, options, more", [
-    ("cli-optim", 2, DEBUG, ""), ("spl-pessim", 4, None, "user.pages=110 vm.swap=150")])
+    ("cli-optim", 2, CHECKED["cli-optim"], "lockstat=none"), ("spl-pessim", 4, None, "user.pages=110 vm.swap=150")])
 def test_threads_and_processes_on_the_same_pages(tmp_path, sync, harts, options, more):
     """Which fork, dup2 and signal meanwhile; nobody sees what is in another's page, and pages leave in the second."""
-    args = f"{harts},{STORM_STEPS},2,3" + (",scarce" if more else "")
+    args = f"{harts},{STORM_STEPS},2,3" + (",scarce" if "vm.swap" in more else "")
     run = boot(tmp_path, harts, sync, f"run=user program=storm args={args} hz=8000 ram_jitter=9 {more}", harts,
                options=options, files={"storm": programs.build_program([STORM])})
     assert run.status == 0 and ", 0 wrong" in run.console, run.report()

@@ -18,7 +18,7 @@ HOST = KERNEL / "test/host"
 PROGRAMS = sorted(path for path in HOST.glob("*.c") if path.name != "host.c")
 # Of the host's compiler, called in kernel/. The dialect and what it may assume are those of kernel/Makefile;
 # CHECK_PANICS uses setjmp. No path of the tree is in what comes out: a compiler cache finds it for a copy of the tree.
-FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fno-common",
+FLAGS = ["-std=gnu11", "-O1", "-g1", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fno-common",
          "-Wall", "-Wextra", "-Werror", "-Wno-clobbered", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
          "-Itest/host/include", "-I.", "-iquote", "..", f"-ffile-prefix-map={KERNEL}=."]
 MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
