@@ -155,7 +155,21 @@
 #define SYS_GETCONTEXT 259 /* (struct user_context *) */
 #define SYS_SETCONTEXT 260 /* (const struct user_context *) goes on there, with it in a1 */
 #define SYS_SWAPCONTEXT 261 /* (struct user_context *old, const struct user_context *) */
-#define SYS_CALLS 264
+/* As the calls without AT, of paths that begin at a directory's descriptor, which stands before each, or at AT_FDCWD. */
+#define SYS_OPENAT 262 /* (fd, path, flags, mode) */
+#define SYS_FSTATAT 263 /* (fd, path, struct stat *, flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH) */
+#define SYS_MKDIRAT 264 /* (fd, path, mode) */
+#define SYS_MKNODAT 265 /* (fd, path, mode, device) */
+#define SYS_UNLINKAT 266 /* (fd, path, flags: AT_REMOVEDIR) */
+#define SYS_RENAMEAT 267 /* (fd, path, new fd, new) */
+#define SYS_LINKAT 268 /* (fd, path, new fd, new, flags: AT_SYMLINK_FOLLOW) */
+#define SYS_SYMLINKAT 269 /* (text, fd, path) */
+#define SYS_READLINKAT 270 /* (fd, path, to, size) */
+#define SYS_FACCESSAT 271 /* (fd, path, mode, flags: AT_EACCESS, AT_SYMLINK_NOFOLLOW) */
+#define SYS_FCHMODAT 272 /* (fd, path, mode, flags: AT_SYMLINK_NOFOLLOW, EOPNOTSUPP of a symbolic link) */
+#define SYS_FCHOWNAT 273 /* (fd, path, owner, group, flags: as fstatat) */
+#define SYS_UTIMENSAT 274 /* (fd, path or 0: the file of fd, const struct timespec[2] or 0, flags: as fstatat) */
+#define SYS_CALLS 288
 
 /* Clocks, as Linux numbers them. */
 #define USER_CLOCK_REALTIME 0
@@ -306,6 +320,10 @@
 #define USER_TCP_KEEPCNT 6
 
 #define USER_MNT_RDONLY 1 /* of mount */
+
+#define USER_AT_EMPTY_PATH 16 /* with an empty path the file of the descriptor itself; <fcntl.h> has the other flags */
+#define USER_UTIME_NOW -2 /* for the nanoseconds of utimensat: now; */
+#define USER_UTIME_OMIT -1 /* as it is */
 
 /*
  * Messages (kernel/ipc/port.h). What is sent to `to`, by which right, may carry a right for an answer, others, and

@@ -899,8 +899,10 @@ static int ext2_setattr(struct vnode *vp, const struct vattr *attr, unsigned whi
         d->uid = attr->uid, d->uid_high = attr->uid >> 16;
         d->gid = attr->gid, d->gid_high = attr->gid >> 16;
     }
-    if (which & ATTR_TIMES)
-        d->atime = attr->atime, d->mtime = attr->mtime;
+    if (which & ATTR_ATIME)
+        d->atime = attr->atime;
+    if (which & ATTR_MTIME)
+        d->mtime = attr->mtime;
     d->ctime = fs_time();
     ip->dirty = true;
     return ext2_update_alone(ip, false);

@@ -510,14 +510,10 @@ int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode,
     return error;
 }
 
-int vfs_link(struct vnode *cwd, const char *path, const char *new_path)
+int vfs_link_vnode(struct vnode *vp, struct vnode *cwd, const char *new_path)
 {
-    struct vnode *vp;
     struct walk w;
-    int error = namei(cwd, path, false, &vp);
-    if (error)
-        return error;
-    error = vfs_walk(&w, cwd, new_path, false, true);
+    int error = vfs_walk(&w, cwd, new_path, false, true);
     if (!error) {
         if (is_dots(w.last, w.last_length))
             error = -EEXIST;
@@ -530,6 +526,16 @@ int vfs_link(struct vnode *cwd, const char *path, const char *new_path)
         }
         walk_end(&w);
     }
+    return error;
+}
+
+int vfs_link(struct vnode *cwd, const char *path, const char *new_path)
+{
+    struct vnode *vp;
+    int error = namei(cwd, path, false, &vp);
+    if (error)
+        return error;
+    error = vfs_link_vnode(vp, cwd, new_path);
     vrele(vp);
     return error;
 }
@@ -557,13 +563,13 @@ int vfs_remove(struct vnode *cwd, const char *path, bool directory)
     return error;
 }
 
-int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
+int vfs_renameat(struct vnode *cwd, const char *path, struct vnode *new_cwd, const char *new_path)
 {
     struct walk from, to;
     int error = vfs_walk(&from, cwd, path, false, true);
     if (error)
         return error == -EEXIST ? -EBUSY : error;
-    error = vfs_walk(&to, cwd, new_path, false, true);
+    error = vfs_walk(&to, new_cwd, new_path, false, true);
     if (error) {
         walk_end(&from);
         return error == -EEXIST ? -EBUSY : error;

@@ -46,8 +46,9 @@ int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
 int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp);
 int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target);
 int vfs_link(struct vnode *cwd, const char *path, const char *new_path);
+int vfs_link_vnode(struct vnode *vp, struct vnode *cwd, const char *new_path); /* the same of what was found already */
 int vfs_remove(struct vnode *cwd, const char *path, bool directory);
-int vfs_rename(struct vnode *cwd, const char *path, const char *new_path);
+int vfs_renameat(struct vnode *cwd, const char *path, struct vnode *new_cwd, const char *new_path);
 int vfs_getattr(struct vnode *vp, struct vattr *attr);
 int vfs_setattr(struct vnode *vp, const struct vattr *attr, unsigned which);
 int vfs_truncate(struct vnode *vp, uint64_t size);
@@ -58,4 +59,9 @@ int vfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg);
 int vfs_readlink(struct vnode *vp, char *text, uint32_t size);
 int vfs_statfs(struct vnode *vp, struct statfs_out *to);
 int vfs_getcwd(struct vnode *vp, char *path, uint32_t size);
+
+static inline int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
+{
+    return vfs_renameat(cwd, path, cwd, new_path);
+}
 #endif

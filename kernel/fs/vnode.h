@@ -49,7 +49,9 @@ struct vattr {
 
 #define ATTR_MODE 1
 #define ATTR_OWNER 2
-#define ATTR_TIMES 4 /* atime and mtime */
+#define ATTR_ATIME 4
+#define ATTR_MTIME 8
+#define ATTR_TIMES (ATTR_ATIME | ATTR_MTIME)
 
 /* Bytes that go to or come from somewhere: memory of a program, or the kernel's own. */
 struct uio {

@@ -6,7 +6,7 @@ import pytest
 from tests.kernel import judge
 
 PART = 61
-SHORT = ("files", "links", "rename")    # the others take as long as these together
+SHORT = ("at", "files", "links", "rename")    # the others take as long as these together
 
 
 def test_calls_give_what_linux_gives(tmp_path):

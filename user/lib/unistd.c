@@ -42,6 +42,13 @@
         return (type)with_errno(system_call6(number, (uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0, 0)); \
     }
 
+#define CALL5(type, name, number, A, B, C, D, E)                                                       \
+    type name(A a, B b, C c, D d, E e)                                                                 \
+    {                                                                                                  \
+        return (type)with_errno(                                                                       \
+            system_call6(number, (uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, (uint32_t)e, 0)); \
+    }
+
 CALL3(ssize_t, read, SYS_READ, int, void *, size_t)
 CALL3(ssize_t, write, SYS_WRITE, int, const void *, size_t)
 CALL4(ssize_t, pread, SYS_PREAD, int, void *, size_t, off_t)
@@ -82,6 +89,18 @@ CALL1(int, rmdir, SYS_RMDIR, const char *)
 CALL1(mode_t, umask, SYS_UMASK, mode_t)
 CALL4(int, mount, SYS_MOUNT, const char *, const char *, int, const char *)
 CALL2(int, unmount, SYS_UNMOUNT, const char *, int)
+
+CALL4(int, fstatat, SYS_FSTATAT, int, const char *, struct stat *, int)
+CALL3(int, mkdirat, SYS_MKDIRAT, int, const char *, mode_t)
+CALL4(int, mknodat, SYS_MKNODAT, int, const char *, mode_t, dev_t)
+CALL3(int, unlinkat, SYS_UNLINKAT, int, const char *, int)
+CALL4(int, renameat, SYS_RENAMEAT, int, const char *, int, const char *)
+CALL5(int, linkat, SYS_LINKAT, int, const char *, int, const char *, int)
+CALL3(int, symlinkat, SYS_SYMLINKAT, const char *, int, const char *)
+CALL4(ssize_t, readlinkat, SYS_READLINKAT, int, const char *, char *, size_t)
+CALL4(int, faccessat, SYS_FACCESSAT, int, const char *, int, int)
+CALL4(int, fchmodat, SYS_FCHMODAT, int, const char *, mode_t, int)
+CALL5(int, fchownat, SYS_FCHOWNAT, int, const char *, uid_t, gid_t, int)
 
 CALL0(pid_t, getpid, SYS_GETPID)
 CALL0(pid_t, getppid, SYS_GETPPID)
@@ -138,6 +157,36 @@ int open(const char *path, int flags, ...)
     int mode = flags & O_CREAT ? va_arg(more, int) : 0;
     va_end(more);
     return with_errno(system_call(SYS_OPEN, (uint32_t)path, (uint32_t)flags, (uint32_t)mode));
+}
+
+int openat(int directory, const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    return with_errno(
+        system_call6(SYS_OPENAT, (uint32_t)directory, (uint32_t)path, (uint32_t)flags, (uint32_t)mode, 0, 0));
+}
+
+int mkfifoat(int directory, const char *path, mode_t mode)
+{
+    return mknodat(directory, path, S_IFIFO | (mode & 0777), 0);
+}
+
+int utimensat(int directory, const char *path, const struct timespec both[2], int flags)
+{
+    return with_errno(
+        system_call6(SYS_UTIMENSAT, (uint32_t)directory, (uint32_t)path, (uint32_t)both, (uint32_t)flags, 0, 0));
+}
+
+int futimens(int fd, const struct timespec both[2])
+{
+    if (fd == AT_FDCWD) {
+        errno = EBADF;
+        return -1;
+    }
+    return utimensat(fd, 0, both, 0);
 }
 
 int creat(const char *path, mode_t mode)

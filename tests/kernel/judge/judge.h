@@ -41,7 +41,7 @@ static inline const char *judge_error(int number)
         E(EEXIST),    E(EFAULT),    E(EFBIG),     E(EINTR),      E(EINVAL),  E(EIO),     E(EISDIR),       E(ELOOP),
         E(EMFILE),    E(EMLINK),    E(ENFILE),    E(ENODEV),     E(ENOENT),  E(ENOEXEC), E(ENAMETOOLONG), E(ENOLCK),
         E(ENOMEM),    E(ENOSPC),    E(ENOSYS),    E(ENOTDIR),    E(ENOTTY),  E(ENXIO),   E(EPERM),        E(EPIPE),
-        E(ERANGE),    E(EROFS),     E(ESPIPE),    E(ESRCH),      E(ETXTBSY), E(EXDEV),   E(ENOTSUP),      E(EOVERFLOW),
+        E(ERANGE),    E(EROFS),     E(ESPIPE),    E(ESRCH),      E(ETXTBSY), E(EXDEV),   E(EOPNOTSUPP),   E(EOVERFLOW),
         E(ETIMEDOUT), E(ENOTEMPTY), E(ECANCELED), E(EOWNERDEAD),
 #undef E
     };

@@ -18,6 +18,7 @@
 #define flockfile(stream) ((void)(stream))
 #define funlockfile(stream) ((void)(stream))
 
+int renameat(int directory, const char *path, int new_directory, const char *new_path);
 FILE *popen(const char *command, const char *mode);
 int pclose(FILE *stream);
 int dprintf(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -6,4 +6,7 @@
 
 int lstat(const char *path, struct stat *to);
 int mknod(const char *path, mode_t mode, dev_t device);
+
+#define UTIME_NOW -2
+#define UTIME_OMIT -1
 #endif
