@@ -6,7 +6,7 @@
 #include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(list_lock, "ithread list", SPL_HIGH);
-static struct ithread *first;
+static SLIST_HEAD(, ithread) ithreads;
 
 /* The oldest word, when there is one; false when the thread is to end. */
 static bool next_word(struct ithread *it, uint32_t *word)
@@ -58,10 +58,7 @@ bool ithread_wake(struct ithread *it, uint32_t saved)
 static void ithread_unlist(struct ithread *it)
 {
     crit_t s = simple_lock_enter(&list_lock);
-    struct ithread **at = &first;
-    while (*at != it)
-        at = &(*at)->next;
-    *at = it->next;
+    SLIST_REMOVE(&ithreads, it, ithread, link);
     simple_lock_leave(&list_lock, s);
 }
 
@@ -69,17 +66,13 @@ static void ithread_begin(struct ithread *it, unsigned source, ithread_fn *fn, v
                           unsigned threads)
 {
     crit_t s = simple_lock_enter(&list_lock);
-    for (struct ithread *other = first; other; other = other->next)
+    struct ithread *other;
+    SLIST_FOREACH(other, &ithreads, link)
         if (other == it)
             panic("ithread_start: %s has not been stopped", it->lock.object.name);
-    *it = (struct ithread){.lock = it->lock,
-                           .fn = fn,
-                           .arg = arg,
-                           .source = source,
-                           .threads = threads,
-                           .priority = priority,
-                           .next = first};
-    first = it;
+    *it = (struct ithread){
+        .lock = it->lock, .fn = fn, .arg = arg, .source = source, .threads = threads, .priority = priority};
+    SLIST_INSERT_HEAD(&ithreads, it, link);
     simple_lock_leave(&list_lock, s);
 }
 
@@ -129,7 +122,8 @@ void ithread_stop(struct ithread *it)
 void ithread_dump(void)
 {
     kprintf("interrupt thread  source  threads  priority    handled      woken  waiting  dropped\n");
-    for (struct ithread *it = first; it; it = it->next)
+    struct ithread *it;
+    SLIST_FOREACH(it, &ithreads, link)
         kprintf("%-16s  %6u  %7u  %8u  %9lu  %9lu  %7lu  %7lu\n", it->lock.object.name, it->source, it->threads,
                 it->priority, (unsigned long)it->tail, (unsigned long)it->woken, (unsigned long)(it->head - it->tail),
                 (unsigned long)it->dropped);

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "lock/simple_lock.h"
 
@@ -36,7 +37,7 @@ struct ithread {
     uint32_t dropped;  /* words that found the queue full */
     uint32_t queue[ITHREAD_QUEUE];
     struct thread *thread[ITHREAD_MOST];
-    struct ithread *next; /* of all that are started */
+    SLIST_ENTRY(ithread) link; /* of all that are started */
 };
 
 #define ITHREAD(ithread_name, class_id) {.lock = SIMPLE_LOCK(ithread_name, class_id)}

@@ -12,6 +12,8 @@
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
 
+#include <sys/queue.h>
+
 #include "lock/simple_lock.h"
 #include "lock/threads.h"
 #include "sched/hart_part.h"
@@ -40,7 +42,7 @@ typedef void thread_fn(void *arg);
 
 struct thread {
     struct context context; /* with the next two, one line of the cache; what scheduling needs besides, another */
-    struct thread *next;    /* in the run queue or a sleep queue */
+    struct thread *next;    /* in the run queue */
     enum thread_state state;
     unsigned priority, id;
     uint32_t *guard; /* the lowest word of its stack, which holds STACK_GUARD for as long as the stack suffices */
@@ -49,6 +51,7 @@ struct thread {
     uint32_t slice;     /* clock ticks left; 0: it is over */
     uint32_t queued_at; /* cycles32() when it was appended to a run queue */
     const void *channel; /* what it sleeps on */
+    TAILQ_ENTRY(thread) sleeping; /* in that one's sleep queue */
     const char *name;
     thread_fn *fn;
     void *arg;

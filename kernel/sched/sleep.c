@@ -14,12 +14,18 @@
 
 struct sleep_queue {
     struct simple_lock lock;
-    struct thread *first, *last; /* in the order in which they went to sleep */
+    TAILQ_HEAD(, thread) threads; /* in the order in which they went to sleep */
 };
 
 static SIMPLE_LOCK_CLASS(sleep_queue_class, "sleep queue", SPL_SCHED);
 static struct sleep_queue sleep_queue[SLEEP_QUEUES] = {
     [0 ... SLEEP_QUEUES - 1] = {.lock = SIMPLE_LOCK("sleep queue", sleep_queue_class)}};
+
+void sleep_init(void)
+{
+    for (unsigned i = 0; i < SLEEP_QUEUES; i++)
+        TAILQ_INIT(&sleep_queue[i].threads);
+}
 
 struct sleep_queue *sleep_queue_lock(const void *channel)
 {
@@ -46,30 +52,20 @@ void sleep_queue_sleep(struct sleep_queue *q, const void *channel)
         panic("sleep at interrupt level");
     self->state = THREAD_SLEEPING;
     self->channel = channel;
-    self->next = 0;
-    if (q->first)
-        q->last->next = self;
-    else
-        q->first = self;
-    q->last = self;
+    TAILQ_INSERT_TAIL(&q->threads, self, sleeping);
     sched_give_up(&q->lock);
 }
 
 uint32_t sleep_queue_wake(struct sleep_queue *q, const void *channel, unsigned most)
 {
     uint32_t harts_to_tell = 0;
-    for (struct thread *t = q->first, *before = 0, *next; t && most; t = next) {
-        next = t->next;
-        if (t->channel != channel) {
-            before = t;
+    struct thread *t, *next;
+    TAILQ_FOREACH_SAFE(t, &q->threads, sleeping, next) {
+        if (!most)
+            break;
+        if (t->channel != channel)
             continue;
-        }
-        if (before)
-            before->next = next;
-        else
-            q->first = next;
-        if (q->last == t)
-            q->last = before;
+        TAILQ_REMOVE(&q->threads, t, sleeping);
         t->channel = 0;
         harts_to_tell |= sched_make_runnable(t);
         most--;
@@ -179,15 +175,7 @@ static uint32_t sleep_interrupt(struct sleep_queue *q, struct thread *t, const v
 {
     if (t->channel != channel || !t->interruptible || t->state != THREAD_SLEEPING)
         return 0;
-    struct thread *before = 0;
-    for (struct thread *u = q->first; u != t; u = u->next)
-        before = u;
-    if (before)
-        before->next = t->next;
-    else
-        q->first = t->next;
-    if (q->last == t)
-        q->last = before;
+    TAILQ_REMOVE(&q->threads, t, sleeping);
     t->channel = 0;
     t->interruptible = false;
     return sched_make_runnable(t);

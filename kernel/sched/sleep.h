@@ -13,6 +13,8 @@
 struct simple_lock;
 struct sleep_queue;
 
+void sleep_init(void);
+
 /* thread_sleep, but for who is inside the master and keeps it. */
 void thread_sleep_in_master(const void *channel, struct simple_lock *interlock);
 

@@ -40,16 +40,15 @@ DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 #define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
 #define LEFT_PAGES 64 /* for what else a thread and its process need */
 struct chunk {
-    struct chunk *next, *before;                 /* of all */
-    struct chunk *with_room, *with_room_before; /* of those that have some: the others */
+    TAILQ_ENTRY(chunk) all, with_room;
     unsigned number, used;
     struct area area[CHUNK];
 #if LOCK_HOOKS
     struct lock_held_list held[CHUNK];
 #endif
 };
-static struct chunk *first_chunk;
-static struct chunk *room_first, *room_last; /* those with a free place */
+static TAILQ_HEAD(chunk_list, chunk) chunks = TAILQ_HEAD_INITIALIZER(chunks);
+static struct chunk_list with_room = TAILQ_HEAD_INITIALIZER(with_room); /* those with a free place */
 static struct chunk *below; /* no number is free up to this one's; 0: that is not known of any */
 static unsigned chunk_count, thread_count, first_free; /* no thread of the first below that is free */
 static bool table_ready; /* what was in memory before is no thread: a panic may come sooner */
@@ -83,12 +82,12 @@ static struct thread *thread_behind(struct thread *t)
     if (t->id < FIRST_THREADS - 1)
         return &areas[t->id + 1].thread;
     if (t->id == FIRST_THREADS - 1) {
-        c = first_chunk;
+        c = TAILQ_FIRST(&chunks);
     } else {
         c = thread_chunk_of(t);
         if (place_in_chunk(t) < CHUNK - 1)
             return &c->area[place_in_chunk(t) + 1].thread;
-        c = c->next;
+        c = TAILQ_NEXT(c, all);
     }
     return c ? &c->area[0].thread : 0;
 }
@@ -99,23 +98,22 @@ static struct thread *thread_behind(struct thread *t)
  */
 static void thread_has_room(struct chunk *c)
 {
-    bool first = !room_first || c->number < room_first->number;
-    c->with_room = first ? room_first : 0;
-    c->with_room_before = first ? 0 : room_last;
-    *(c->with_room ? &c->with_room->with_room_before : &room_last) = c;
-    *(c->with_room_before ? &c->with_room_before->with_room : &room_first) = c;
+    struct chunk *first = TAILQ_FIRST(&with_room);
+    if (!first || c->number < first->number)
+        TAILQ_INSERT_HEAD(&with_room, c, with_room);
+    else
+        TAILQ_INSERT_TAIL(&with_room, c, with_room);
 }
 
 static void has_no_room(struct chunk *c)
 {
-    *(c->with_room ? &c->with_room->with_room_before : &room_last) = c->with_room_before;
-    *(c->with_room_before ? &c->with_room_before->with_room : &room_first) = c->with_room;
+    TAILQ_REMOVE(&with_room, c, with_room);
 }
 
-/* Where the chunk behind `c` is named; behind none is the first. */
-static struct chunk **thread_chunk_behind(struct chunk *c)
+/* The chunk behind `c`; behind none is the first. */
+static struct chunk *thread_chunk_behind(struct chunk *c)
 {
-    return c ? &c->next : &first_chunk;
+    return c ? TAILQ_NEXT(c, all) : TAILQ_FIRST(&chunks);
 }
 
 static unsigned number_behind(const struct chunk *c)
@@ -129,14 +127,14 @@ static bool thread_grow(void)
     if (!page)
         return false;
     struct chunk *c = page_pointer(page);
-    while (*thread_chunk_behind(below) && (*thread_chunk_behind(below))->number == number_behind(below))
-        below = *thread_chunk_behind(below);
+    for (struct chunk *next; (next = thread_chunk_behind(below)) && next->number == number_behind(below);)
+        below = next;
     c->number = number_behind(below);
-    c->before = below;
-    c->next = *thread_chunk_behind(below);
-    if (c->next)
-        c->next->before = c;
-    below = *thread_chunk_behind(below) = c;
+    if (below)
+        TAILQ_INSERT_AFTER(&chunks, below, c, all);
+    else
+        TAILQ_INSERT_HEAD(&chunks, c, all);
+    below = c;
     for (unsigned i = 0; i < CHUNK; i++) {
         c->area[i].thread.state = THREAD_FREE;
         c->area[i].thread.id = FIRST_THREADS + c->number * CHUNK + i;
@@ -154,10 +152,8 @@ static void shrink(struct chunk *c)
 {
     has_no_room(c);
     if (below && below->number >= c->number)
-        below = c->before;
-    *thread_chunk_behind(c->before) = c->next;
-    if (c->next)
-        c->next->before = c->before;
+        below = TAILQ_PREV(c, chunk_list, all);
+    TAILQ_REMOVE(&chunks, c, all);
     chunk_count--;
     pages_give_row(page_address(c), CHUNK_PAGES);
 }
@@ -171,9 +167,9 @@ static struct area *take_place(unsigned *number)
     first_free = i < FIRST_THREADS ? i + 1 : i;
     struct area *area = &areas[i];
     if (i == FIRST_THREADS) {
-        if (!room_first && !thread_grow())
+        if (TAILQ_EMPTY(&with_room) && !thread_grow())
             return 0;
-        struct chunk *c = room_first;
+        struct chunk *c = TAILQ_FIRST(&with_room);
         unsigned k = 0;
         while (c->area[k].thread.state != THREAD_FREE)
             k++;
@@ -220,6 +216,7 @@ void threads_init(void)
         areas[i].thread.state = THREAD_FREE;
         areas[i].thread.id = i;
     }
+    sleep_init();
     table_ready = true;
 }
 

@@ -8,7 +8,7 @@
 #include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(timeout_lock, "timeout", SPL_CLOCK);
-static struct timeout *first;
+static TAILQ_HEAD(, timeout) timeouts = TAILQ_HEAD_INITIALIZER(timeouts);
 static struct timeout *calling; /* whose function runs; its memory is not touched any more: it may be gone */
 static volatile uint32_t now;
 
@@ -41,11 +41,14 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
     t->arg = arg;
     t->due = now + (!ticks ? 1 : MIN(ticks, TIMEOUT_MOST));
     t->pending = true;
-    struct timeout **at = &first;
-    while (*at && timeout_ticks_left(*at) <= timeout_ticks_left(t))
-        at = &(*at)->next;
-    t->next = *at;
-    *at = t;
+    struct timeout *later;
+    TAILQ_FOREACH(later, &timeouts, link)
+        if (timeout_ticks_left(later) > timeout_ticks_left(t))
+            break;
+    if (later)
+        TAILQ_INSERT_BEFORE(later, t, link);
+    else
+        TAILQ_INSERT_TAIL(&timeouts, t, link);
     simple_lock_leave(&timeout_lock, s);
 }
 
@@ -53,11 +56,8 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
 static bool timeout_take_off(struct timeout *t)
 {
     bool was = t->pending;
-    for (struct timeout **at = &first; was && *at; at = &(*at)->next)
-        if (*at == t) {
-            *at = t->next;
-            break;
-        }
+    if (was)
+        TAILQ_REMOVE(&timeouts, t, link);
     t->pending = false;
     return was;
 }
@@ -93,6 +93,7 @@ void timeout_tick(uint32_t ticks)
 {
     crit_t s = simple_lock_enter(&timeout_lock);
     now += ticks;
+    struct timeout *first = TAILQ_FIRST(&timeouts);
     bool due = first && is_due(first);
     simple_lock_leave(&timeout_lock, s);
     if (due)
@@ -104,12 +105,12 @@ static void softclock(void *arg)
     (void)arg;
     for (;;) {
         crit_t s = simple_lock_enter(&timeout_lock);
-        struct timeout *t = first;
+        struct timeout *t = TAILQ_FIRST(&timeouts);
         if (!t || !is_due(t)) {
             simple_lock_leave(&timeout_lock, s);
             return;
         }
-        first = t->next;
+        TAILQ_REMOVE(&timeouts, t, link);
         t->pending = false;
         calling = t;
         timeout_fn *fn = t->fn;

@@ -10,13 +10,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #define TIMEOUT_MOST INT32_MAX /* ticks */
 
 typedef void timeout_fn(void *arg);
 
 struct timeout {
-    struct timeout *next;
+    TAILQ_ENTRY(timeout) link;
     timeout_fn *fn;
     void *arg;
     uint32_t due;
