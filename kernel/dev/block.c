@@ -18,21 +18,24 @@ void block_init(struct block_device *d)
 {
     if (device_count == MOST_DEVICES)
         panic("%s: there is room for %u block devices", d->name, MOST_DEVICES);
-    d->finished_end = &d->finished;
+    TAILQ_INIT(&d->queue);
+    TAILQ_INIT(&d->active);
+    TAILQ_INIT(&d->posting);
+    TAILQ_INIT(&d->finished);
     devices[device_count++] = d;
 }
 
 /* The elevator goes up: what lies behind comes when it begins again at the lowest. */
 static struct block_io *take_next(struct block_device *d)
 {
-    struct block_io **at = &d->queue;
-    while (*at && (*at)->lba < d->position)
-        at = &(*at)->next;
-    if (!*at)
-        at = &d->queue;
-    struct block_io *io = *at;
+    struct block_io *io;
+    TAILQ_FOREACH(io, &d->queue, link)
+        if (io->lba >= d->position)
+            break;
+    if (!io)
+        io = TAILQ_FIRST(&d->queue);
     if (io) {
-        *at = io->next;
+        TAILQ_REMOVE(&d->queue, io, link);
         d->position = io->lba + 1; /* whoever asks for the same, or flushes, over and over, lets others go first */
     }
     return io;
@@ -40,20 +43,24 @@ static struct block_io *take_next(struct block_device *d)
 
 static void enqueue(struct block_device *d, struct block_io *io)
 {
-    struct block_io **at = &d->queue;
-    while (*at && (*at)->lba <= io->lba)
-        at = &(*at)->next;
-    io->next = *at;
-    *at = io;
+    struct block_io *behind;
+    TAILQ_FOREACH(behind, &d->queue, link)
+        if (behind->lba > io->lba)
+            break;
+    if (behind)
+        TAILQ_INSERT_BEFORE(behind, io, link);
+    else
+        TAILQ_INSERT_TAIL(&d->queue, io, link);
 }
 
 static void watch(void *arg);
 
 /* In ticks, for the first of those under way: it may wait for each of the others. */
-static uint32_t patience_for(const struct block_io *active, uint32_t patience)
+static uint32_t patience_for(const struct block_list *list, uint32_t patience)
 {
     uint32_t shares = 0;
-    for (; active; active = active->next)
+    const struct block_io *active;
+    TAILQ_FOREACH(active, list, link)
         shares += 1 + active->count / BLOCK_SHARE;
     return patience * shares;
 }
@@ -62,11 +69,10 @@ static void dispatch(struct block_device *d)
 {
     struct block_io *io;
     while (d->actives < d->depth && (io = take_next(d))) {
-        io->next = d->active;
-        d->active = io;
+        TAILQ_INSERT_HEAD(&d->active, io, link);
         d->actives++;
         io->tries++;
-        io->due = clock_ticks() + patience_for(d->active, d->patience);
+        io->due = clock_ticks() + patience_for(&d->active, d->patience);
         d->start(d, io);
     }
     if (d->actives && d->patience && !d->watched) {
@@ -77,12 +83,13 @@ static void dispatch(struct block_device *d)
 
 static void remove_active(struct block_device *d, struct block_io *io)
 {
-    struct block_io **at = &d->active;
-    while (*at && *at != io)
-        at = &(*at)->next;
-    if (!*at)
+    const struct block_io *active;
+    TAILQ_FOREACH(active, &d->active, link)
+        if (active == io)
+            break;
+    if (!active)
         panic("%s: a request is over that is not under way", d->name);
-    *at = io->next;
+    TAILQ_REMOVE(&d->active, io, link);
     d->actives--;
 }
 
@@ -96,14 +103,10 @@ void block_over(struct block_device *d, struct block_io *io, int error, bool aga
     }
     io->error = error;
     d->failed += error != 0;
-    io->next = 0;
-    if (io->event) {
-        io->next = d->posting;
-        d->posting = io;
-    } else {
-        *d->finished_end = io;
-        d->finished_end = &io->next;
-    }
+    if (io->event)
+        TAILQ_INSERT_HEAD(&d->posting, io, link);
+    else
+        TAILQ_INSERT_TAIL(&d->finished, io, link);
 }
 
 static void biodone_wake(void);
@@ -115,17 +118,15 @@ static bool block_unlock(struct block_device *d, crit_t saved)
         d->wants_data = false;
         saved = d->give_data(d, saved);
     }
-    struct block_io *posting = d->posting;
-    d->posting = 0;
-    bool finished = d->finished != 0;
-    for (struct block_io *io = posting; io; io = io->next)
+    struct block_list posting = TAILQ_HEAD_INITIALIZER(posting);
+    TAILQ_CONCAT(&posting, &d->posting, link);
+    bool finished = !TAILQ_EMPTY(&d->finished);
+    struct block_io *io, *next;
+    TAILQ_FOREACH(io, &posting, link)
         d->told++;
     simple_lock_leave(&d->lock, saved);
-    while (posting) {
-        struct block_io *io = posting;
-        posting = io->next; /* it may be gone behind the next line */
+    TAILQ_FOREACH_SAFE(io, &posting, link, next) /* it may be gone behind the next line */
         event_post(io->event);
-    }
     return finished;
 }
 
@@ -166,13 +167,13 @@ static void watch(void *arg)
     block_reap(d);
     bool late = false;
     uint32_t now = clock_ticks();
-    for (struct block_io *io = d->active; io; io = io->next)
+    struct block_io *io, *next;
+    TAILQ_FOREACH(io, &d->active, link)
         late |= is_late(io, now);
     if (late && !d->moving) {
         d->timed_out++;
         d->reset(d);
-        for (struct block_io *io = d->active, *next; io; io = next) {
-            next = io->next;
+        TAILQ_FOREACH_SAFE(io, &d->active, link, next) {
             spare(io, now);
             block_over(d, io, -EIO, true); /* to whoever waits it is all the same why the drive has failed */
         }
@@ -237,11 +238,9 @@ static void block_biodone(void)
             struct block_device *d = devices[i];
             crit_t s = simple_lock_enter(&d->lock);
             block_reap(d);
-            struct block_io *io = d->finished;
+            struct block_io *io = TAILQ_FIRST(&d->finished);
             if (io) {
-                d->finished = io->next;
-                if (!io->next)
-                    d->finished_end = &d->finished;
+                TAILQ_REMOVE(&d->finished, io, link);
                 d->told++;
             }
             block_unlock(d, s);

@@ -25,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "lock/event.h"
 #include "lock/simple_lock.h"
@@ -56,17 +57,19 @@ struct block_io {
     int error; /* when it is over: 0, or minus a number of <errno.h> */
 
     /* The device's. */
-    struct block_io *next;
+    TAILQ_ENTRY(block_io) link;
     uint16_t tries, spared; /* spared: tries that ended as the drive was reset for another request */
     uint32_t due; /* clock ticks */
     struct block_segment whole;
 };
 
+TAILQ_HEAD(block_list, block_io);
+
 /* What a request may take: a share, and one more for as many sectors: a floppy moves 32 KiB in 0.8 s. */
 #define BLOCK_SHARE 64u
 
 struct block_device {
-    struct block_io *queue; /* by sector; first, beside what a driver's handler looks at */
+    struct block_list queue; /* by sector; first, beside what a driver's handler looks at */
     struct simple_lock lock;
     const char *name;
     uint32_t sectors;
@@ -88,9 +91,9 @@ struct block_device {
     bool wants_data;
     bool moving; /* a hart moves data, without the lock: nobody else touches what is under way */
 
-    struct block_io *active; /* the driver has them */
-    struct block_io *posting; /* over, to be told of when the lock is let go */
-    struct block_io *finished, **finished_end; /* over, for biodone */
+    struct block_list active; /* the driver has them */
+    struct block_list posting; /* over, to be told of when the lock is let go */
+    struct block_list finished; /* over, for biodone */
     unsigned actives;
     uint32_t position; /* of the elevator */
     bool watched;

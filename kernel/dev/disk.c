@@ -172,7 +172,7 @@ static void dma_interrupt(void *arg)
             seen++;
         d->seen = seen;
         regs[DISK_CQ_HEAD / 4] = seen;
-        if (likely(!(d->unusual | (uintptr_t)d->block.queue))) {
+        if (likely(!(d->unusual | (uintptr_t)TAILQ_FIRST(&d->block.queue)))) {
             biodone_post();
             return;
         }

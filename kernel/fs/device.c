@@ -29,26 +29,24 @@ static void tell(struct block_io *io)
 DEFINE_ITHREAD(bufdone_thread, "bufdone", SPL_BIO);
 static SIMPLE_LOCK_CLASS(ended_class, "bufdone", SPL_BIO);
 static struct simple_lock ended_lock = SIMPLE_LOCK("bufdone", ended_class);
-static struct block_io *ended; /* the last one first */
+static struct block_list ended = TAILQ_HEAD_INITIALIZER(ended); /* the last one first */
 
 static void device_let_go(void *arg, uint32_t word)
 {
     (void)arg, (void)word;
+    struct block_list all = TAILQ_HEAD_INITIALIZER(all);
     crit_t s = simple_lock_enter(&ended_lock);
-    struct block_io *io = ended;
-    ended = 0;
+    TAILQ_CONCAT(&all, &ended, link);
     simple_lock_leave(&ended_lock, s);
-    for (struct block_io *next; io; io = next) {
-        next = io->next;
+    struct block_io *io, *next;
+    TAILQ_FOREACH_SAFE(io, &all, link, next)
         tell(io);
-    }
 }
 
 static void device_over(struct block_io *io)
 {
     crit_t s = simple_lock_enter(&ended_lock);
-    io->next = ended;
-    ended = io;
+    TAILQ_INSERT_HEAD(&ended, io, link);
     simple_lock_leave(&ended_lock, s);
     ithread_wake(&bufdone_thread, 0);
 }

@@ -244,7 +244,7 @@ static int test_disk(void)
             check_read(lba, count, scratch[0][0]);
     }
     crit_t s = simple_lock_enter(&disk->lock);
-    assert(!disk->actives && !disk->queue && disk->submitted == requests && disk->told == requests);
+    assert(!disk->actives && TAILQ_EMPTY(&disk->queue) && disk->submitted == requests && disk->told == requests);
     simple_lock_leave(&disk->lock, s);
     kprintf("@test name=disk sectors=%lu requests=%lu told=%lu errors=%lu retried=%lu timed_out=%lu crc_in=%08lx "
             "crc=%08lx\n",

@@ -186,7 +186,7 @@ static void lay(unsigned n, int error)
 /* The handler: it leaves the work to biodone, unless somebody waits for it. */
 static void rings(void)
 {
-    bool urgent = device.queue;
+    bool urgent = !TAILQ_EMPTY(&device.queue);
     for (unsigned n = 0; n < lying; n++)
         urgent |= lies[n]->event != 0;
     posted |= lying && !urgent;
@@ -244,7 +244,8 @@ static void one_run(uint32_t seed)
         CHECK(!failed || r->io.error == -EIO);
         r->event.posted = false;
     }
-    CHECK(!device.actives && !device.queue && !device.active && !device.finished);
+    CHECK(!device.actives && TAILQ_EMPTY(&device.queue) && TAILQ_EMPTY(&device.active) &&
+          TAILQ_EMPTY(&device.finished));
     CHECK_EQUAL(device.submitted, device.told);
 }
 
@@ -287,7 +288,7 @@ HOST_TEST(one_that_comes_behind_the_handler_is_started)
     rings();
     CHECK(posted && lying == 1);
     submit_at(1, 9);
-    CHECK(started[0] == &request[1].io && !device.queue);
+    CHECK(started[0] == &request[1].io && TAILQ_EMPTY(&device.queue));
     lay(0, 0);
     rings();
     posted = false;
@@ -359,7 +360,7 @@ HOST_TEST(a_dead_drive_ends_all_requests)
     for (unsigned n = 0; n < REQUESTS; n++)
         submit_at(n, 8 * n);
     uint32_t begun = device.timed_out;
-    for (unsigned n = 0; n < 100000 && (device.actives || device.queue); n++)
+    for (unsigned n = 0; n < 100000 && (device.actives || !TAILQ_EMPTY(&device.queue)); n++)
         tick();
     posted = false;
     softbio(0);
