@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "lock/simple_lock.h"
@@ -13,7 +14,7 @@
 #define CHAINS 32 /* of files; as many records as there is memory for */
 
 struct record {
-    struct record *next;
+    LIST_ENTRY(record) link;
     const void *file; /* its data: a descriptor of the owner keeps them */
     const struct descriptors *owner;
     uint32_t id; /* of the owner's process */
@@ -24,7 +25,7 @@ struct record {
 /* Who sleeps, on his own stack. */
 struct waiter {
     struct record wanted;
-    struct waiter *next;
+    LIST_ENTRY(waiter) link;
     struct waiter *found_next; /* of a search for who waits for whom */
     bool found;
 };
@@ -32,11 +33,11 @@ struct waiter {
 static SIMPLE_LOCK_CLASS(record_class, "record locks", SPL_SOFTPREEMPT);
 static struct simple_lock record_lock = SIMPLE_LOCK("record locks", record_class);
 DEFINE_ZONE(record_zone, "record-locks", sizeof(struct record), _Alignof(struct record), SPL_SOFTPREEMPT, 0);
-static struct record *chains[CHAINS];
-static struct waiter *waiters;
+static LIST_HEAD(record_list, record) chains[CHAINS];
+static LIST_HEAD(, waiter) waiters;
 static volatile uint32_t count; /* of records */
 
-static struct record **record_chain_of(const void *file)
+static struct record_list *record_chain_of(const void *file)
 {
     return &chains[((uintptr_t)file >> 4 ^ (uintptr_t)file >> 9) % CHAINS];
 }
@@ -55,19 +56,19 @@ static bool conflict(const struct record *a, const struct record *b)
 static const struct record *in_the_way(const struct record *r, const struct record *wanted)
 {
     while (r && !conflict(r, wanted))
-        r = r->next;
+        r = LIST_NEXT(r, link);
     return r;
 }
 
 static const struct record *any_in_the_way(const struct record *wanted)
 {
-    return in_the_way(*record_chain_of(wanted->file), wanted);
+    return in_the_way(LIST_FIRST(record_chain_of(wanted->file)), wanted);
 }
 
 static const struct record *first_in_the_way(const struct record *wanted)
 {
     const struct record *first = any_in_the_way(wanted);
-    for (const struct record *r = first; r; r = in_the_way(r->next, wanted))
+    for (const struct record *r = first; r; r = in_the_way(LIST_NEXT(r, link), wanted))
         if (r->first < first->first)
             first = r;
     return first;
@@ -79,14 +80,14 @@ static const struct record *first_in_the_way(const struct record *wanted)
  */
 static bool would_wait_for_ever(const struct record *wanted)
 {
-    struct waiter *open = 0;
-    for (struct waiter *w = waiters; w; w = w->next)
-        w->found = false;
+    struct waiter *open = 0, *other;
+    LIST_FOREACH(other, &waiters, link)
+        other->found = false;
     for (const struct record *w = wanted; w; w = open ? &open->wanted : 0, open = open ? open->found_next : 0)
-        for (const struct record *r = any_in_the_way(w); r; r = in_the_way(r->next, w)) {
+        for (const struct record *r = any_in_the_way(w); r; r = in_the_way(LIST_NEXT(r, link), w)) {
             if (r->owner == wanted->owner)
                 return true;
-            for (struct waiter *other = waiters; other; other = other->next)
+            LIST_FOREACH(other, &waiters, link)
                 if (!other->found && other->wanted.owner == r->owner) {
                     other->found = true;
                     other->found_next = open;
@@ -97,50 +98,45 @@ static bool would_wait_for_ever(const struct record *wanted)
 }
 
 /* Records that are in no chain. */
-static void spare_one(struct record **spare, struct record *r)
+static void spare_one(struct record_list *spare, struct record *r)
 {
-    if (r) {
-        r->next = *spare;
-        *spare = r;
-    }
+    if (r)
+        LIST_INSERT_HEAD(spare, r, link);
 }
 
-static void free_all(struct record *spare)
+static void free_all(struct record_list *spare)
 {
-    while (spare) {
-        struct record *r = spare;
-        spare = r->next;
+    struct record *r, *next;
+    LIST_FOREACH_SAFE(r, spare, link, next)
         zone_free(&record_zone, r);
-    }
 }
 
-static void record_take_out(struct record **at, struct record **spare)
+static void record_take_out(struct record *r, struct record_list *spare)
 {
-    struct record *r = *at;
-    *at = r->next;
+    LIST_REMOVE(r, link);
     count--;
     spare_one(spare, r);
 }
 
-static void put_in(const struct record *new, struct record **spare)
+static void put_in(const struct record *new, struct record_list *spare)
 {
-    struct record *r = *spare, **chain = record_chain_of(new->file);
-    *spare = r->next;
+    struct record *r = LIST_FIRST(spare);
+    LIST_REMOVE(r, link);
     *r = *new;
-    r->next = *chain;
-    *chain = r;
+    LIST_INSERT_HEAD(record_chain_of(new->file), r, link);
     count++;
 }
 
 /*
  * What the owner had there is gone, and `wanted` is there, if it is a lock. -ENOLCK, with nothing done: memory is out.
  */
-static int record_set(const struct record *wanted, struct record **spare)
+static int record_set(const struct record *wanted, struct record_list *spare)
 {
     unsigned have = 0, need = wanted->type != F_UNLCK;
-    for (const struct record *r = *spare; r; r = r->next)
+    struct record *r, *next;
+    LIST_FOREACH(r, spare, link)
         have++;
-    for (const struct record *r = *record_chain_of(wanted->file); r; r = r->next)
+    LIST_FOREACH(r, record_chain_of(wanted->file), link)
         if (r->owner == wanted->owner && overlap(r, wanted)) {
             bool before = r->first < wanted->first;
             bool behind = r->last > wanted->last;
@@ -149,7 +145,7 @@ static int record_set(const struct record *wanted, struct record **spare)
         }
     if (have < need)
         return -ENOLCK;
-    for (struct record **at = record_chain_of(wanted->file), *r; (r = *at);) {
+    LIST_FOREACH_SAFE(r, record_chain_of(wanted->file), link, next) {
         bool is_kept = r->owner != wanted->owner || !overlap(r, wanted);
         if (!is_kept && r->first < wanted->first) {
             struct record behind = *r;
@@ -164,9 +160,7 @@ static int record_set(const struct record *wanted, struct record **spare)
             is_kept = true;
         }
         if (!is_kept)
-            record_take_out(at, spare);
-        else
-            at = &r->next;
+            record_take_out(r, spare);
     }
     if (wanted->type != F_UNLCK)
         put_in(wanted, spare);
@@ -176,22 +170,19 @@ static int record_set(const struct record *wanted, struct record **spare)
 
 static int record_wait_for(const struct record *wanted)
 {
-    struct waiter self = {.wanted = *wanted, .next = waiters};
+    struct waiter self = {.wanted = *wanted};
     if (would_wait_for_ever(wanted))
         return -EDEADLK;
-    waiters = &self;
+    LIST_INSERT_HEAD(&waiters, &self, link);
     int error = thread_sleep_interruptibly(record_chain_of(wanted->file), &record_lock) ? -ERESTART : 0;
-    struct waiter **at = &waiters;
-    while (*at != &self)
-        at = &(*at)->next;
-    *at = self.next;
+    LIST_REMOVE(&self, link);
     return error;
 }
 
 static int set_or_wait(const struct record *wanted, bool wait)
 {
     int error = 0;
-    struct record *spare = 0;
+    struct record_list spare = LIST_HEAD_INITIALIZER(spare);
     for (unsigned i = 0; i < 2; i++) /* as many as it can take at most: nothing is allocated with the lock */
         spare_one(&spare, zone_alloc(&record_zone));
     crit_t s = simple_lock_enter(&record_lock);
@@ -200,7 +191,7 @@ static int set_or_wait(const struct record *wanted, bool wait)
     if (!error)
         error = record_set(wanted, &spare);
     simple_lock_leave(&record_lock, s);
-    free_all(spare);
+    free_all(&spare);
     return error;
 }
 
@@ -267,15 +258,14 @@ void record_locks_end(const struct descriptors *d, const struct file *f)
 {
     if (!count) /* a look without the lock: who closes has none of his own to come */
         return;
-    struct record *gone = 0;
+    struct record_list gone = LIST_HEAD_INITIALIZER(gone);
+    struct record *r, *next;
     crit_t s = simple_lock_enter(&record_lock);
-    for (struct record **at = record_chain_of(f->data), *r; (r = *at);)
+    LIST_FOREACH_SAFE(r, record_chain_of(f->data), link, next)
         if (r->file == f->data && r->owner == d)
-            record_take_out(at, &gone);
-        else
-            at = &r->next;
-    if (gone)
+            record_take_out(r, &gone);
+    if (!LIST_EMPTY(&gone))
         thread_wakeup(record_chain_of(f->data));
     simple_lock_leave(&record_lock, s);
-    free_all(gone);
+    free_all(&gone);
 }

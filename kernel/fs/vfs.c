@@ -9,7 +9,8 @@
 
 DEFINE_RW_LOCK(mount_table_lock, "mount table");
 DEFINE_ZONE(path_zone, "path", PATH_MOST, 4, SPL_SOFTPREEMPT, 0);
-static struct mount *mounts; /* the last mounted first; the root is the last */
+static TAILQ_HEAD(mount_list,
+                  mount) mounts = TAILQ_HEAD_INITIALIZER(mounts); /* the last mounted first; the root is the last */
 static uint16_t mount_number;
 
 static struct vnode *no_root(void)
@@ -61,10 +62,7 @@ void uio_kernel(struct uio *uio, void *memory, uint32_t size, uint64_t offset, b
 
 static struct mount *root_mount(void)
 {
-    struct mount *m = mounts;
-    while (m && m->next)
-        m = m->next;
-    return m;
+    return TAILQ_LAST(&mounts, mount_list);
 }
 
 struct vnode *vfs_root(void)
@@ -81,13 +79,12 @@ struct vnode *vfs_root(void)
 int vfs_mount_root(struct mount *m)
 {
     lock_write(&mount_table_lock);
-    int error = mounts ? -EBUSY : 0;
+    int error = TAILQ_EMPTY(&mounts) ? 0 : -EBUSY;
     if (!error) {
         m->covered = 0;
         m->number = ++mount_number;
-        m->next = 0;
         strcpy(m->path, "/");
-        mounts = m;
+        TAILQ_INSERT_HEAD(&mounts, m, link);
     }
     lock_done(&mount_table_lock);
     return error;
@@ -119,8 +116,7 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
         m->covered = vp;
         m->number = ++mount_number;
         strncpy(m->path, path, sizeof m->path - 1);
-        m->next = mounts;
-        mounts = m;
+        TAILQ_INSERT_HEAD(&mounts, m, link);
     }
     lock_done(&mount_table_lock);
     if (error)
@@ -132,17 +128,19 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
 static int vfs_unmount_one(struct mount *m)
 {
     struct vnode *covered = m->covered;
-    for (const struct mount *other = mounts; other; other = other->next)
+    struct mount *other, *next = TAILQ_NEXT(m, link);
+    TAILQ_FOREACH(other, &mounts, link)
         if (other->covered && other->covered->mount == m)
             return -EBUSY;
-    struct mount **at = &mounts;
-    while (*at != m)
-        at = &(*at)->next;
-    struct mount *next = m->next;
+    TAILQ_REMOVE(&mounts, m, link); /* before it is gone */
     int error = m->ops->unmount(m);
-    if (error == -EBUSY)
+    if (error == -EBUSY) {
+        if (next)
+            TAILQ_INSERT_BEFORE(next, m, link);
+        else
+            TAILQ_INSERT_TAIL(&mounts, m, link);
         return error;
-    *at = next;
+    }
     if (covered) {
         covered->mounted = 0;
         vrele(covered);
@@ -167,7 +165,8 @@ int vfs_unmount(struct vnode *cwd, const char *path)
         return is_root ? -EBUSY : -EINVAL;
     lock_write(&mount_table_lock);
     bool there = false; /* another one may have been faster */
-    for (const struct mount *other = mounts; other; other = other->next)
+    const struct mount *other;
+    TAILQ_FOREACH(other, &mounts, link)
         there |= other == m;
     error = there ? vfs_unmount_one(m) : -EINVAL;
     lock_done(&mount_table_lock);
@@ -178,8 +177,8 @@ int vfs_unmount_all(void)
 {
     int error = 0;
     lock_write(&mount_table_lock);
-    while (mounts && error != -EBUSY) {
-        int e = vfs_unmount_one(mounts);
+    while (!TAILQ_EMPTY(&mounts) && error != -EBUSY) {
+        int e = vfs_unmount_one(TAILQ_FIRST(&mounts));
         error = e ? e : error;
     }
     lock_done(&mount_table_lock);
@@ -190,7 +189,8 @@ int vfs_sync(void)
 {
     int error = 0;
     lock_read(&mount_table_lock);
-    for (struct mount *m = mounts; m; m = m->next) {
+    struct mount *m;
+    TAILQ_FOREACH(m, &mounts, link) {
         int e = m->ops->sync(m);
         error = error ? error : e;
     }

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "lock/lock.h"
 
@@ -145,7 +146,7 @@ struct vnode {
 
 struct mount {
     const struct mountops *ops;
-    struct mount *next;
+    TAILQ_ENTRY(mount) link;
     struct vnode *covered; /* where it is mounted; null: the root of all */
     bool read_only;
     uint16_t number; /* st_dev: of those that are mounted, none has the same */

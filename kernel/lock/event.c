@@ -6,27 +6,30 @@
 
 /* One that waits; it lies on the waiting thread's stack. */
 struct event_waiter {
-    struct event_waiter *next;
+    SLIST_ENTRY(event_waiter) link;
     struct thread *thread;
     bool takes; /* and leaves the event cleared */
 };
 
 /* Those whom a posting wakes, in their order, taken off the list: all that only wait, and the first that takes it. */
-static COLD struct event_waiter *served(struct event *e)
+static COLD struct event_waiters served(struct event *e)
 {
     e->posted = true;
-    struct event_waiter *wake = 0, **end = &wake, **at = &e->waiting;
-    for (struct event_waiter *w; (w = *at);) {
+    struct event_waiters wake = SLIST_HEAD_INITIALIZER(wake);
+    struct event_waiter *w, *next, **at = &SLIST_FIRST(&e->waiting), *last = 0;
+    SLIST_FOREACH_SAFE(w, &e->waiting, link, next) {
         if (w->takes && !e->posted) {
-            at = &w->next;
+            at = &SLIST_NEXT(w, link);
             continue;
         }
         if (w->takes)
             e->posted = false;
-        *at = w->next;
-        w->next = 0;
-        *end = w;
-        end = &w->next;
+        SLIST_REMOVE_PREVPTR(at, w, link);
+        if (last)
+            SLIST_INSERT_AFTER(last, w, link);
+        else
+            SLIST_INSERT_HEAD(&wake, w, link);
+        last = w;
     }
     return wake;
 }
@@ -34,20 +37,19 @@ static COLD struct event_waiter *served(struct event *e)
 void event_post(struct event *e)
 {
     crit_t s = simple_lock_enter(&e->lock);
-    struct event_waiter *wake = e->waiting;
-    if (!wake) {
+    struct event_waiters wake = e->waiting;
+    struct event_waiter *w = SLIST_FIRST(&wake), *next;
+    if (!w) {
         e->posted = true;
-    } else if (!wake->next) {
-        e->posted = !wake->takes;
-        e->waiting = 0;
+    } else if (!SLIST_NEXT(w, link)) {
+        e->posted = !w->takes;
+        SLIST_INIT(&e->waiting);
     } else {
         wake = served(e);
     }
     simple_unlock(&e->lock); /* the event itself may be gone as soon as one of them goes on */
-    for (struct event_waiter *next; wake; wake = next) {
-        next = wake->next;
-        thread_unblock(wake->thread);
-    }
+    SLIST_FOREACH_SAFE(w, &wake, link, next)
+        thread_unblock(w->thread);
     crit_sec_leave(s);
 }
 
@@ -67,9 +69,9 @@ static inline __attribute__((always_inline)) void wait_or_take(struct event *e, 
         simple_lock_leave(&e->lock, s);
         return;
     }
-    struct event_waiter w = {.thread = curhart->thread, .takes = takes}, **end = &e->waiting;
-    while (*end)
-        end = &(*end)->next;
+    struct event_waiter w = {.thread = curhart->thread, .takes = takes}, *other, **end;
+    SLIST_FOREACH_PREVPTR(other, end, &e->waiting, link)
+        ;
     *end = &w;
     thread_block(&e->lock, s);
 }

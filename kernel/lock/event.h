@@ -17,13 +17,14 @@
 #define LOCK_EVENT_H
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "lock/simple_lock.h"
 
 struct event {
     struct simple_lock lock;
     bool posted;
-    struct event_waiter *waiting; /* threads that sleep on it, in the order in which they came */
+    SLIST_HEAD(event_waiters, event_waiter) waiting; /* threads that sleep on it, in the order in which they came */
 };
 
 #define EVENT(event_name, class_id) {.lock = SIMPLE_LOCK(event_name, class_id)}

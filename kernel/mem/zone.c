@@ -17,7 +17,7 @@
 #define SLAB_WORDS (PAGE_SIZE / LEAST_STRIDE / 32)
 
 struct slab {
-    struct slab *next, *previous;
+    LIST_ENTRY(slab) link;
     struct zone *zone;
     uint32_t free;             /* objects */
     uint32_t bit[SLAB_WORDS];  /* 1: free */
@@ -36,7 +36,7 @@ struct mark {
 
 /* A level that lets any zone's first use happen inside. */
 DEFINE_SIMPLE_LOCK(zones_lock, "zones", SPL_HIGH);
-static struct zone *zones;
+static SLIST_HEAD(, zone) zones; /* the lock is for who changes it: others look at it any time */
 
 static const char *zone_name_of(const struct zone *z)
 {
@@ -65,29 +65,10 @@ static void set_up(struct zone *z)
         panic("zone %s: an object of %lu bytes does not fit a page", zone_name_of(z), (unsigned long)z->size);
     uint32_t most = MIN(z->per_slab, ZONE_CACHE);
     crit_t s = simple_lock_enter(&zones_lock);
-    z->next = zones;
-    __atomic_store_n(&zones, z, __ATOMIC_RELEASE);
+    SLIST_NEXT(z, all) = SLIST_FIRST(&zones);
+    __atomic_store_n(&SLIST_FIRST(&zones), z, __ATOMIC_RELEASE);
     simple_lock_leave(&zones_lock, s);
     __atomic_store_n(&z->cache_most, MAX(most, 2), __ATOMIC_RELEASE); /* others look without the lock */
-}
-
-static void push(struct slab **list, struct slab *slab)
-{
-    slab->previous = 0;
-    slab->next = *list;
-    if (slab->next)
-        slab->next->previous = slab;
-    *list = slab;
-}
-
-static void zone_take_out(struct slab **list, struct slab *slab)
-{
-    if (slab->previous)
-        slab->previous->next = slab->next;
-    else
-        *list = slab->next;
-    if (slab->next)
-        slab->next->previous = slab->previous;
 }
 
 static struct slab *slab_of(const void *object)
@@ -142,14 +123,13 @@ static struct slab *new_slab(struct zone *z)
     return slab;
 }
 
-/* A list of slabs, linked through `next`, goes back. No lock is held. */
-static void zone_give_back(struct slab *slab)
+/* Slabs go back. No lock is held. */
+static void zone_give_back(struct slab_list *slabs)
 {
-    while (slab) {
-        struct slab *next = slab->next;
+    struct slab *slab, *next;
+    LIST_FOREACH_SAFE(slab, slabs, link, next) {
         slab->zone = 0; /* whatever is freed into it now is seen */
         page_free(page_address(slab));
-        slab = next;
     }
 }
 
@@ -165,14 +145,14 @@ static unsigned zone_first_of(const struct zone *z, const struct slab *slab)
 /* An object from the slabs, or 0. The caller holds the zone's lock. */
 static void *zone_take(struct zone *z)
 {
-    struct slab *slab = z->partial;
+    struct slab *slab = LIST_FIRST(&z->partial);
     if (!slab) {
-        slab = z->empty;
+        slab = LIST_FIRST(&z->empty);
         if (!slab)
             return 0;
-        zone_take_out(&z->empty, slab);
+        LIST_REMOVE(slab, link);
         z->empties--;
-        push(&z->partial, slab);
+        LIST_INSERT_HEAD(&z->partial, slab, link);
     }
     unsigned start = zone_first_of(z, slab), word = start / 32;
     uint32_t bits = slab->bit[word] & ~0u << start % 32;
@@ -183,15 +163,16 @@ static void *zone_take(struct zone *z)
     unsigned n = 32 * word + (unsigned)__builtin_ctz(bits);
     slab->bit[word] &= ~(1u << n % 32);
     if (!--slab->free)
-        zone_take_out(&z->partial, slab);
+        LIST_REMOVE(slab, link);
     return (uint8_t *)slab + z->begin + n * z->stride;
 }
 
 static _Noreturn void foreign(const struct zone *z, const void *object)
 {
-    const struct zone *other = page_is_ours(page_address(object)) ? slab_of(object)->zone : 0, *known = zones;
-    while (known && known != other)
-        known = known->next;
+    const struct zone *other = page_is_ours(page_address(object)) ? slab_of(object)->zone : 0, *known;
+    SLIST_FOREACH(known, &zones, all)
+        if (known == other)
+            break;
     if (known && known != z)
         panic("zone %s: %p is freed, which is of zone %s", zone_name_of(z), object, zone_name_of(known));
     panic("zone %s: %p is freed, which is no object of it", zone_name_of(z), object);
@@ -207,8 +188,8 @@ static unsigned zone_number_of(const struct zone *z, const void *object)
     return (offset - z->begin) / z->stride;
 }
 
-/* An object goes to its slab, and a slab that shall go back before those of *back. The caller holds the zone's lock. */
-static void zone_put(struct zone *z, void *object, struct slab **back)
+/* An object goes to its slab, and a slab that shall go back to those of `back`. The caller holds the zone's lock. */
+static void zone_put(struct zone *z, void *object, struct slab_list *back)
 {
     unsigned n = zone_number_of(z, object);
     struct slab *slab = slab_of(object);
@@ -216,17 +197,16 @@ static void zone_put(struct zone *z, void *object, struct slab **back)
         panic("zone %s: %p is freed twice", zone_name_of(z), object);
     slab->bit[n / 32] |= 1u << n % 32;
     if (!slab->free++)
-        push(&z->partial, slab);
+        LIST_INSERT_HEAD(&z->partial, slab, link);
     if (slab->free < z->per_slab)
         return;
-    zone_take_out(&z->partial, slab);
+    LIST_REMOVE(slab, link);
     if (z->empties < ZONE_EMPTY) {
-        push(&z->empty, slab);
+        LIST_INSERT_HEAD(&z->empty, slab, link);
         z->empties++;
     } else {
         z->pages--;
-        slab->next = *back;
-        *back = slab;
+        LIST_INSERT_HEAD(back, slab, link);
     }
 }
 
@@ -251,7 +231,7 @@ static uint32_t zone_fill(struct zone *z, struct zone_cache *c)
 /* The oldest objects of the cache go to their slabs, until `rest` are left. */
 static void zone_flush(struct zone *z, struct zone_cache *c, uint32_t rest)
 {
-    struct slab *back = 0;
+    struct slab_list back = LIST_HEAD_INITIALIZER(back);
     uint32_t n = c->count - rest;
     simple_lock(&z->lock);
     for (uint32_t i = 0; i < n; i++)
@@ -261,7 +241,7 @@ static void zone_flush(struct zone *z, struct zone_cache *c, uint32_t rest)
     memmove(c->object, c->object + n, rest * sizeof c->object[0]);
     c->count = rest;
     c->flushed += n;
-    zone_give_back(back);
+    zone_give_back(&back);
 }
 
 static bool zone_grow(struct zone *z)
@@ -270,7 +250,8 @@ static bool zone_grow(struct zone *z)
     if (!slab)
         return false;
     simple_lock(&z->lock);
-    push(&z->empty, slab); /* not `partial`: if another hart's frees make room, nobody takes from this one yet */
+    /* Not `partial`: if another hart's frees make room, nobody takes from this one yet */
+    LIST_INSERT_HEAD(&z->empty, slab, link);
     z->empties++;
     z->pages++;
     simple_unlock(&z->lock);
@@ -363,12 +344,12 @@ __attribute__((noinline)) void zone_check_freed(struct zone *z, void *object)
 #endif
 
 /* All empty slabs, for give_back. The caller holds the zone's lock. */
-static struct slab *take_empty(struct zone *z)
+static struct slab_list take_empty(struct zone *z)
 {
-    struct slab *empty = z->empty;
+    struct slab_list empty = LIST_HEAD_INITIALIZER(empty);
+    LIST_SWAP(&empty, &z->empty, slab, link);
     z->pages -= z->empties;
     z->empties = 0;
-    z->empty = 0;
     return empty;
 }
 
@@ -377,15 +358,16 @@ void zone_reclaim(struct zone *z)
     crit_t s = crit_sec_enter(z->level);
     zone_flush(z, &z->cache[curhart->id], 0);
     simple_lock(&z->lock);
-    struct slab *back = take_empty(z);
+    struct slab_list back = take_empty(z);
     simple_unlock(&z->lock);
-    zone_give_back(back);
+    zone_give_back(&back);
     crit_sec_leave(s);
 }
 
 void zones_reclaim(void)
 {
-    for (struct zone *z = zones; z; z = z->next)
+    struct zone *z;
+    SLIST_FOREACH(z, &zones, all)
         zone_reclaim(z);
 }
 
@@ -405,10 +387,7 @@ void zone_init(struct zone *z, const char *name, uint32_t size, uint32_t align, 
 static void leave_list(struct zone *z)
 {
     crit_t s = simple_lock_enter(&zones_lock);
-    struct zone **at = &zones;
-    while (*at != z)
-        at = &(*at)->next;
-    *at = z->next;
+    SLIST_REMOVE(&zones, z, zone, all);
     simple_lock_leave(&zones_lock, s);
 }
 
@@ -419,7 +398,8 @@ void zone_destroy(struct zone *z)
         zone_flush(z, &z->cache[h], 0);
     if (z->out)
         panic("zone %s: destroyed with %lu objects in use", zone_name_of(z), (unsigned long)z->out);
-    zone_give_back(take_empty(z));
+    struct slab_list back = take_empty(z);
+    zone_give_back(&back);
     crit_sec_leave(s);
     simple_lock_destroy(&z->lock);
     leave_list(z);
@@ -445,7 +425,8 @@ void zones_show(void)
 {
     kprintf("zone              size  in use    peak  cached  pages  allocations       frees        hits  refills  "
             "flushes  failures\n");
-    for (const struct zone *z = zones; z; z = z->next) {
+    const struct zone *z;
+    SLIST_FOREACH(z, &zones, all) {
         struct zone_counts n = zone_counts(z);
         kprintf("%-16s  %4lu  %6lu  %6lu  %6lu  %5lu  %11lu  %10lu  %10lu  %7lu  %7lu  %8lu\n", zone_name_of(z),
                 (unsigned long)z->size, (unsigned long)n.in_use, (unsigned long)n.peak, (unsigned long)n.cached,
@@ -456,7 +437,8 @@ void zones_show(void)
 
 void zones_print_results(void)
 {
-    for (const struct zone *z = zones; z; z = z->next) {
+    const struct zone *z;
+    SLIST_FOREACH(z, &zones, all) {
         struct zone_counts n = zone_counts(z);
         kprintf("@zone name=%s size=%lu allocations=%lu frees=%lu in_use=%lu peak=%lu cached=%lu hits=%lu refills=%lu "
                 "flushes=%lu failures=%lu pages=%lu\n",

@@ -25,6 +25,7 @@
 #define MEM_ZONE_H
 
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "arch/hart.h"
 #include "lock/simple_lock.h"
@@ -56,10 +57,10 @@ struct zone {
     uint32_t size, align;
     zone_ctor_fn *ctor;
     uint32_t stride, begin, per_slab; /* where objects lie in a slab: from `begin`, `stride` apart */
-    struct slab *partial, *empty;
+    LIST_HEAD(slab_list, slab) partial, empty;
     uint32_t empties, pages;
     uint32_t out, peak; /* objects that are not in their slabs; the most there were */
-    struct zone *next;  /* of all that are in use */
+    SLIST_ENTRY(zone) all; /* that are in use */
 };
 
 #define ZONE(zone_name, object_size, object_align, class_id, zone_level, zone_ctor) \

@@ -8,26 +8,8 @@
 #include "lib/syscall.h"
 #include "sched/limit.h"
 
-static struct user_thread *first, **end = &first;
-
-static void futex_append(struct user_thread *t)
-{
-    t->next = 0;
-    *end = t;
-    end = &t->next;
-}
-
-static void futex_take_out(struct user_thread *t)
-{
-    struct user_thread **at = &first;
-    while (*at && *at != t)
-        at = &(*at)->next;
-    if (!*at)
-        return; /* who woke it took it out */
-    *at = t->next;
-    if (end == &t->next)
-        end = at;
-}
+/* Those that sleep, in the order in which they came. Who wakes one takes it out. */
+static TAILQ_HEAD(, user_thread) sleepers = TAILQ_HEAD_INITIALIZER(sleepers);
 
 /* Sleep until woken or the limit. Called and returns with user_lock held. */
 static int futex_sleep(struct user_thread *self, uint32_t word, const struct limit *limit)
@@ -36,10 +18,11 @@ static int futex_sleep(struct user_thread *self, uint32_t word, const struct lim
     self->word = word;
     self->waits_in = self->process->space;
     self->woken = false;
-    futex_append(self);
+    TAILQ_INSERT_TAIL(&sleepers, self, sleeping);
     while (!error && !self->woken && !limit->over)
         error = limit_sleep(limit);
-    futex_take_out(self);
+    if (!self->woken)
+        TAILQ_REMOVE(&sleepers, self, sleeping);
     return self->woken ? 0 : limit->over ? -ETIMEDOUT : -ERESTART;
 }
 
@@ -119,11 +102,13 @@ static int sys_futex_wake(struct process *p, struct vm_map *map, const uint32_t 
     if (word % sizeof(uint32_t))
         return -EINVAL;
     crit_t s = simple_lock_enter(&user_lock);
-    for (struct user_thread *t = first, *next; t && n < most; t = next) {
-        next = t->next;
+    struct user_thread *t, *next;
+    TAILQ_FOREACH_SAFE(t, &sleepers, sleeping, next) {
+        if (n == most)
+            break;
         if (t->waits_in != p->space || t->word != word)
             continue;
-        futex_take_out(t);
+        TAILQ_REMOVE(&sleepers, t, sleeping);
         t->woken = true;
         thread_wakeup(&t->woken);
         n++;

@@ -38,14 +38,14 @@ struct simple_lock user_lock = SIMPLE_LOCK("user", user_class);
 DEFINE_ZONE(process_zone, "processes", sizeof(struct process), _Alignof(struct process), SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(threads, "user-threads", sizeof(struct user_thread), _Alignof(struct user_thread), SPL_SOFTPREEMPT, 0);
 
-struct process *processes;
-static struct process *orphans;    /* children of init */
-static struct user_thread *exited; /* nobody has joined them yet */
+struct process_list processes;
+static struct process_list orphans;    /* children of init */
+static struct user_thread_list exited; /* nobody has joined them yet */
 static unsigned process_count, thread_count;
 static int last_id = INIT_ID;
 
 /* The children of `parent`, which is also what those who wait for them sleep on. */
-static struct process **children_of(struct process *parent)
+static struct process_list *children_of(struct process *parent)
 {
     return parent ? &parent->children : &orphans;
 }
@@ -144,9 +144,10 @@ static int next_id(void)
 
 struct process *process_find(int id)
 {
-    struct process *p = id > 0 ? processes : 0;
-    while (p && p->id != id)
-        p = p->all_next;
+    struct process *p;
+    SLIST_FOREACH(p, &processes, all)
+        if (p->id == id && id > 0)
+            break;
     return p;
 }
 
@@ -154,9 +155,9 @@ struct process *process_find(int id)
 static void join_exited(void)
 {
     crit_t s = simple_lock_enter(&user_lock);
-    while (exited) {
-        struct user_thread *t = exited;
-        exited = t->sibling; /* nobody else joins it */
+    struct user_thread *t;
+    while ((t = SLIST_FIRST(&exited))) {
+        SLIST_REMOVE_HEAD(&exited, sibling); /* nobody else joins it */
         simple_lock_leave(&user_lock, s);
         thread_join(t->thread);
         s = simple_lock_enter(&user_lock);
@@ -194,7 +195,7 @@ static int process_new_thread(struct process *p, const struct frame *frame, cons
         return -ENOMEM;
     crit_t s = simple_lock_enter(&user_lock);
     int id = next_id();
-    *t = (struct user_thread){.process = p, .id = id, .first = *frame, .sibling = p->threads};
+    *t = (struct user_thread){.process = p, .id = id, .first = *frame};
     if (parent)
         signals_fork(p, t, parent);
     bool is_first = !p->id;
@@ -209,7 +210,7 @@ static int process_new_thread(struct process *p, const struct frame *frame, cons
     t->thread = p->ending ? 0 : thread_create(process_thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
         t->thread->timed = p->timer[0].left || p->timer[1].left;
-        p->threads = t;
+        SLIST_INSERT_HEAD(&p->threads, t, sibling);
         p->alive++;
         p->unjoined++;
         thread_count++;
@@ -236,24 +237,17 @@ int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t arg
 static void adopt(struct process *p, struct process *parent)
 {
     p->parent = parent;
-    p->next = *children_of(parent);
-    *children_of(parent) = p;
+    SLIST_INSERT_HEAD(children_of(parent), p, sibling);
 }
 
 static void disown(struct process *p)
 {
-    struct process **at = children_of(p->parent);
-    while (*at != p)
-        at = &(*at)->next;
-    *at = p->next;
+    SLIST_REMOVE(children_of(p->parent), p, process, sibling);
 }
 
 static void process_unlist(struct process *p)
 {
-    struct process **at = &processes;
-    while (*at != p)
-        at = &(*at)->all_next;
-    *at = p->all_next;
+    SLIST_REMOVE(&processes, p, process, all);
     process_count--;
 }
 
@@ -312,8 +306,7 @@ static int process_begin_thread(struct process *p, const struct frame *frame, co
 {
     crit_t s = simple_lock_enter(&user_lock);
     adopt(p, p->parent);
-    p->all_next = processes;
-    processes = p;
+    SLIST_INSERT_HEAD(&processes, p, all);
     process_count++;
     simple_lock_leave(&user_lock, s);
     int id = process_new_thread(p, frame, parent);
@@ -563,7 +556,8 @@ static void lend(struct user_thread *self, struct process *p)
     while (self->lends)
         if (thread_sleep_interruptibly(&self->lends, &user_lock) && signals_end_wait(self))
             break;
-    for (struct process *c = p->children; c; c = c->next)
+    struct process *c;
+    SLIST_FOREACH(c, &p->children, sibling)
         if (c->lender == self)
             c->lender = 0;
     self->lends = false;
@@ -630,7 +624,8 @@ void user_thread_attend(struct user_thread *t)
 
 void process_attend(struct process *p)
 {
-    for (struct user_thread *t = p->threads; t; t = t->sibling)
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
         user_thread_attend(t);
 }
 
@@ -663,8 +658,8 @@ void process_news(struct process *child)
  */
 static void give_away_children(struct process *p)
 {
-    for (struct process *c = p->children, *next; c; c = next) {
-        next = c->next;
+    struct process *c, *next;
+    SLIST_FOREACH_SAFE(c, &p->children, sibling, next) {
         adopt(c, 0);
         if (c->stopped) {
             signal_send(c, USER_SIGHUP, 0);
@@ -673,22 +668,18 @@ static void give_away_children(struct process *p)
         if (c->ended)
             thread_wakeup(children_of(0));
     }
-    p->children = 0;
+    SLIST_INIT(&p->children);
 }
 
 /* The thread is not one of its process any more. The caller holds user_lock. */
 static void retire(struct user_thread *self)
 {
     struct process *p = self->process;
-    struct user_thread **at = &p->threads;
-    while (*at != self)
-        at = &(*at)->sibling;
-    *at = self->sibling;
+    SLIST_REMOVE(&p->threads, self, user_thread, sibling);
     p->alive--;
     p->user_ticks += self->user_ticks;
     p->ticks += self->thread->ticks;
-    self->sibling = exited;
-    exited = self;
+    SLIST_INSERT_HEAD(&exited, self, sibling);
     if (p->lone)
         thread_wakeup(&p->alive);
     signals_pass_on(p, self, ~self->mask);
@@ -738,7 +729,8 @@ static bool become_lone(struct user_thread *self, struct process *p)
     bool first = !p->lone && !p->ending;
     if (first) {
         p->lone = self;
-        for (struct user_thread *t = p->threads; t; t = t->sibling)
+        struct user_thread *t;
+        SLIST_FOREACH(t, &p->threads, sibling)
             if (t != self)
                 user_thread_attend(t);
         thread_wakeup(&p->stopped);
@@ -814,7 +806,8 @@ static bool is_meant(const struct process *c, const struct process *parent, int 
 static int news(struct process *parent, int which, int options, struct process **child)
 {
     int result = -ECHILD;
-    for (struct process *c = *children_of(parent); c; c = c->next) {
+    struct process *c;
+    SLIST_FOREACH(c, children_of(parent), sibling) {
         if (!c->id || !is_meant(c, parent, which) || (c->ended && options & NOT_ENDED))
             continue;
         result = 0;
@@ -877,7 +870,8 @@ void process_ticks(const struct process *p, uint32_t *user, uint32_t *all)
 {
     *user = p->user_ticks;
     *all = p->ticks;
-    for (const struct user_thread *t = p->threads; t; t = t->sibling) {
+    const struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling) {
         *user += t->user_ticks;
         *all += t->thread->ticks;
     }
@@ -885,7 +879,8 @@ void process_ticks(const struct process *p, uint32_t *user, uint32_t *all)
 
 bool process_group_exists(int group, int session)
 {
-    for (const struct process *p = processes; p; p = p->all_next)
+    const struct process *p;
+    SLIST_FOREACH(p, &processes, all)
         if (p->group == group && p->session == session)
             return true;
     return false;

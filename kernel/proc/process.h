@@ -24,6 +24,7 @@
 #define USER_PROCESS_H
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "arch/frame.h"
 #include "lock/lock.h"
@@ -45,12 +46,16 @@ struct signal_info {
     uint32_t value; /* sigqueue's; a child's status; the address of a trap */
 };
 
+SLIST_HEAD(process_list, process);
+SLIST_HEAD(user_thread_list, user_thread);
+
 struct process {
     int id;
     char name[USER_NAME_SIZE];
     struct process *parent; /* 0: init, the kernel */
-    struct process *children, *next; /* of its parent */
-    struct process *all_next; /* of all that are not waited for */
+    struct process_list children;
+    SLIST_ENTRY(process) sibling; /* of its parent's children */
+    SLIST_ENTRY(process) all;     /* of all that are not waited for */
     int group, session;
     int bound;              /* the hart its threads run on, or ANY_HART; children take it over */
     struct space *space;
@@ -61,7 +66,7 @@ struct process {
     struct lock where; /* of the next two: references, or null for the root of all */
     struct vnode *cwd, *root;
     uint16_t umask;
-    struct user_thread *threads; /* alive */
+    struct user_thread_list threads; /* alive */
     unsigned alive, unjoined; /* threads that have not ended; those that are not joined yet */
     struct user_thread *lone; /* the one that is in execve: all others end */
     struct user_thread *lender; /* of the parent, which waits until this one has left its space (vfork) */
@@ -93,7 +98,8 @@ struct user_thread {
     struct thread *thread;
     struct frame *frame;         /* where it entered the kernel; on its stack */
     struct frame first;          /* with which it starts */
-    struct user_thread *sibling; /* alive in its process; or of those that have ended and are not joined yet */
+    /* Of those alive in its process; or of those that have ended and are not joined yet. */
+    SLIST_ENTRY(user_thread) sibling;
     uint32_t user_ticks;
     uint32_t charged_user, charged; /* of its clock ticks, to its process's timers */
     bool lends;                  /* a child runs on its stack, in its space (vfork): it takes no handler meanwhile */
@@ -110,7 +116,7 @@ struct user_thread {
     bool restarts, restarts_unless_handled; /* the call it returns from was interrupted */
     uint32_t restart_a0;
     /* waiting (proc/futex.c) */
-    struct user_thread *next;
+    TAILQ_ENTRY(user_thread) sleeping;
     uint32_t word;           /* user address of the futex, in */
     const struct space *waits_in;
     bool woken;
@@ -123,7 +129,7 @@ struct user_hart {
 HART_PART_OF(user)
 
 extern struct simple_lock user_lock;
-extern struct process *processes; /* by all_next */
+extern struct process_list processes; /* by `all` */
 
 /* The thread that runs, which is of a process. */
 static inline struct user_thread *user_self(void)

@@ -355,7 +355,8 @@ static struct user_process process_shown(const struct process *p)
                               .state = p->ended     ? 'Z'
                                        : p->stopped ? 'T'
                                                     : 'S'};
-    for (const struct user_thread *t = p->threads; t; t = t->sibling)
+    const struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
         if (!p->stopped && (thread_runs(t->thread) || t->thread->state == THREAD_RUNNABLE))
             it.state = 'R';
     strlcpy(it.name, p->name, sizeof it.name);
@@ -372,7 +373,8 @@ static uint32_t some_processes(uint32_t below, uint32_t most, struct user_proces
     uint32_t n = 0;
     *count = 0;
     crit_t s = simple_lock_enter(&user_lock);
-    for (const struct process *it = processes; it; it = it->all_next) {
+    const struct process *it;
+    SLIST_FOREACH(it, &processes, all) {
         *count += it->id != 0; /* else it has just been begun */
         if (!it->id || (uint32_t)it->id >= below)
             continue;

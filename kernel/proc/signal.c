@@ -31,7 +31,8 @@ static bool ignores(const struct process *p, int signal)
 static void signal_forget(struct process *p, uint32_t signals)
 {
     p->pending &= ~signals;
-    for (struct user_thread *t = p->threads; t; t = t->sibling) {
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling) {
         t->pending &= ~signals;
         t->claimed &= ~signals;
     }
@@ -100,7 +101,8 @@ static uint32_t takes(const struct user_thread *t, uint32_t which)
 /* It may be waited for, or its action may be another one by the time that it is not. */
 static bool masked_by_all(const struct process *p, int signal)
 {
-    for (const struct user_thread *t = p->threads; t; t = t->sibling)
+    const struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
         if (!(t->mask & SIGNAL_BIT(signal)))
             return false;
     return true;
@@ -113,7 +115,8 @@ void signal_send(struct process *p, int signal, const struct signal_info *info)
     if (!(p->pending & SIGNAL_BIT(signal)))
         p->info[signal] = info ? *info : (struct signal_info){.code = USER_SI_KERNEL};
     p->pending |= SIGNAL_BIT(signal);
-    for (struct user_thread *t = p->threads; t; t = t->sibling)
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
         if (takes(t, SIGNAL_BIT(signal))) {
             user_thread_attend(t);
             return;
@@ -123,7 +126,10 @@ void signal_send(struct process *p, int signal, const struct signal_info *info)
 void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which)
 {
     which &= p->pending;
-    for (struct user_thread *t = p->threads; t && which; t = t->sibling) {
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling) {
+        if (!which)
+            break;
         uint32_t its = t == self ? 0 : takes(t, which);
         if (its)
             user_thread_attend(t);
@@ -675,7 +681,8 @@ static struct user_itimerval alarm_now(const struct process *p)
 /* With user_lock: all threads' ticks so far are the timers'. */
 static void charge_all(struct process *p)
 {
-    for (struct user_thread *t = p->threads; t; t = t->sibling)
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
         charge(p, t);
 }
 
@@ -685,7 +692,8 @@ static void signal_set_timer(struct process *p, unsigned which, uint64_t ticks, 
     charge_all(p);
     p->timer[which].left = ticks;
     p->timer[which].interval = interval;
-    for (struct user_thread *t = p->threads; t; t = t->sibling)
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
         t->thread->timed = p->timer[0].left || p->timer[1].left;
 }
 
@@ -742,7 +750,8 @@ SYSCALL(SYS_GETITIMER, sys_getitimer);
 int signal_send_group(int group, int signal, const struct process *except, const struct signal_info *info)
 {
     int n = 0;
-    for (struct process *p = processes; p; p = p->all_next) {
+    struct process *p;
+    SLIST_FOREACH(p, &processes, all) {
         if (!p->id || (group && p->group != group) || p == except)
             continue;
         n++;
@@ -801,7 +810,8 @@ static int sys_thread_kill(struct process *p, struct vm_map *map, const uint32_t
     if (a[1] && !is_signal(a[1]))
         return -EINVAL;
     crit_t s = simple_lock_enter(&user_lock);
-    for (struct user_thread *t = p->threads; t; t = t->sibling)
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
         if (t->id == (int)a[0]) {
             if (a[1])
                 signal_send_thread(t, (int)a[1]);

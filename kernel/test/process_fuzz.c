@@ -46,7 +46,8 @@ static uint32_t process_fuzz_system_calls(void)
 static void end_all(uint32_t life)
 {
     crit_t s = simple_lock_enter(&user_lock);
-    for (struct process *p = processes; p; p = p->all_next) {
+    struct process *p;
+    SLIST_FOREACH(p, &processes, all) {
         uint32_t user, all;
         process_ticks(p, &user, &all);
         if (p->id && all >= life)
@@ -69,7 +70,8 @@ static uint32_t living(void)
 {
     uint32_t n = 0;
     crit_t s = simple_lock_enter(&user_lock);
-    for (struct process *p = processes; p; p = p->all_next)
+    struct process *p;
+    SLIST_FOREACH(p, &processes, all)
         n += p->id != 0;
     simple_lock_leave(&user_lock, s);
     return n;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/lock.h>
+#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -227,12 +228,14 @@ int system(const char *command)
     return status;
 }
 
-/* The children of streams that popen gave. */
-static struct piped {
+/* The child of a stream that popen gave. */
+struct piped {
     FILE *stream;
     pid_t id;
-    struct piped *next;
-} *piped;
+    SLIST_ENTRY(piped) link;
+};
+
+static SLIST_HEAD(, piped) piped;
 
 FILE *popen(const char *command, const char *mode)
 {
@@ -252,7 +255,8 @@ FILE *popen(const char *command, const char *mode)
     if (p->stream) {
         p->id = fork();
         if (!p->id) {
-            for (struct piped *other = piped; other; other = other->next)
+            struct piped *other;
+            SLIST_FOREACH(other, &piped, link)
                 close(fileno(other->stream));
             close(ends[!reads]);
             if (ends[reads] != reads) {
@@ -273,8 +277,7 @@ FILE *popen(const char *command, const char *mode)
         return 0;
     }
     __LIBC_LOCK();
-    p->next = piped;
-    piped = p;
+    SLIST_INSERT_HEAD(&piped, p, link);
     __LIBC_UNLOCK();
     return p->stream;
 }
@@ -282,12 +285,12 @@ FILE *popen(const char *command, const char *mode)
 int pclose(FILE *stream)
 {
     __LIBC_LOCK();
-    struct piped **link = &piped;
-    while (*link && (*link)->stream != stream)
-        link = &(*link)->next;
-    struct piped *p = *link;
+    struct piped *p, **at;
+    SLIST_FOREACH_PREVPTR(p, at, &piped, link)
+        if (p->stream == stream)
+            break;
     if (p)
-        *link = p->next;
+        SLIST_REMOVE_PREVPTR(at, p, link);
     __LIBC_UNLOCK();
     if (!p) {
         errno = ECHILD;

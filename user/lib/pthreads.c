@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/queue.h>
 
 #include "user/lib/futex_lock.h"
 #include "user/lib/limits_of_time.h"
@@ -26,7 +27,7 @@ struct pthread {
     void *argument, *result;
     volatile uint32_t fate; /* enum fate */
     volatile uint32_t left; /* 1: it has left its stack for good; who joins waits for that */
-    struct pthread *next;   /* of those that have ended and were detached */
+    SLIST_ENTRY(pthread) link; /* of those that have ended and were detached */
 };
 
 static struct pthread first_thread;
@@ -37,7 +38,7 @@ static __thread struct {
 } values[PTHREAD_KEYS_MAX];
 
 static volatile uint32_t guard; /* a futex lock: what follows */
-static struct pthread *leaving;
+static SLIST_HEAD(pthread_list, pthread) leaving;
 static struct {
     bool used;
     uint32_t born; /* tells it from earlier keys of the same number */
@@ -62,21 +63,19 @@ static void give_back(struct pthread *t)
 
 static void give_back_detached(void)
 {
-    struct pthread *gone = 0;
+    struct pthread_list gone = SLIST_HEAD_INITIALIZER(gone);
     futex_lock(&guard);
-    for (struct pthread **link = &leaving, *t; (t = *link);)
+    struct pthread *t, *next, **at = &SLIST_FIRST(&leaving);
+    SLIST_FOREACH_SAFE(t, &leaving, link, next)
         if (__atomic_load_n(&t->left, __ATOMIC_ACQUIRE)) {
-            *link = t->next;
-            t->next = gone;
-            gone = t;
+            SLIST_REMOVE_PREVPTR(at, t, link);
+            SLIST_INSERT_HEAD(&gone, t, link);
         } else {
-            link = &t->next;
+            at = &SLIST_NEXT(t, link);
         }
     futex_unlock(&guard);
-    for (struct pthread *t; (t = gone);) {
-        gone = t->next;
+    SLIST_FOREACH_SAFE(t, &gone, link, next)
         give_back(t);
-    }
 }
 
 /* Says that the stack is free and ends, without touching the stack: `left` may be gone before its waiters are woken. */
@@ -123,8 +122,7 @@ _Noreturn void pthread_exit(void *result)
     t->result = result;
     if (__atomic_exchange_n(&t->fate, ENDED, __ATOMIC_ACQ_REL) == DETACHED && t->mapping) {
         futex_lock(&guard);
-        t->next = leaving;
-        leaving = t;
+        SLIST_INSERT_HEAD(&leaving, t, link);
         futex_unlock(&guard);
     }
     leave(&t->left);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio-bufio.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "user/lib/locks.h"
@@ -16,10 +17,10 @@
 
 struct stream {
     struct __file_bufio bufio; /* first: __bufio_close frees it */
-    struct stream *next, **link;
+    LIST_ENTRY(stream) link;
 };
 
-static struct stream *streams;
+static LIST_HEAD(, stream) streams;
 static volatile uint32_t guard; /* a futex lock: the list */
 
 int __posix_sflags(const char *mode, int *open_flags); /* picolibc's: the stream's flags for fopen's mode, or 0 */
@@ -27,20 +28,14 @@ int __posix_sflags(const char *mode, int *open_flags); /* picolibc's: the stream
 static void enlist(struct stream *s)
 {
     futex_lock(&guard);
-    s->next = streams;
-    s->link = &streams;
-    if (streams)
-        streams->link = &s->next;
-    streams = s;
+    LIST_INSERT_HEAD(&streams, s, link);
     futex_unlock(&guard);
 }
 
 static void unlist(struct stream *s)
 {
     futex_lock(&guard);
-    *s->link = s->next;
-    if (s->next)
-        s->next->link = s->link;
+    LIST_REMOVE(s, link);
     futex_unlock(&guard);
 }
 
@@ -116,7 +111,8 @@ static int flush_all(void)
 {
     int result = fflush(stdout) | fflush(stderr);
     futex_lock(&guard);
-    for (struct stream *s = streams; s; s = s->next)
+    struct stream *s;
+    LIST_FOREACH(s, &streams, link)
         if (s->bufio.xfile.cfile.file.flags & __SWR)
             result |= __bufio_flush(&s->bufio.xfile.cfile.file);
     futex_unlock(&guard);
