@@ -1,6 +1,8 @@
 /*
  * run=ping: asks `to` (an address, or the next node's) for `count` echoes of `bytes` bytes, one every `us`
- * microseconds, and answers others meanwhile, for `ms` milliseconds: every echo comes back once, as it was.
+ * microseconds, and answers others meanwhile, for `ms` milliseconds: every echo comes back once, as it was. With
+ * `behind`, every second one has so many bytes and does not wait: its frame waits for the wire, while
+ * the harts sleep.
  */
 #include "dev/ether.h"
 #include "dev/node.h"
@@ -38,7 +40,8 @@ static void ether_ping_answer(uint32_t from, uint32_t number, uint32_t bytes, bo
 static int run_ping(void)
 {
     uint32_t count = bootargs_number(BOOT(test_ether_ping, count)),
-             bytes = bootargs_number(BOOT(test_ether_ping, bytes));
+             bytes = bootargs_number(BOOT(test_ether_ping, bytes)),
+             behind = bootargs_number(BOOT(test_ether_ping, behind));
     uint32_t us = bootargs_number(BOOT(test_ether_ping, us)), ms = bootargs_number(BOOT(test_ether_ping, ms));
     uint64_t until = cycles64() + (uint64_t)ms * (CLOCK_HZ / 1000);
     if_ether_start();
@@ -46,12 +49,15 @@ static int run_ping(void)
     uint32_t to = bootargs_number(BOOT_OR(test_ether_ping, to, next));
     icmp_answer = ether_ping_answer;
     uint64_t at = cycles64() + bootargs_number(BOOT(test_ether_ping, start)); /* the others are up, too */
-    for (uint32_t number = 0; number < count; number++, at += us * (CLOCK_HZ / 1000000)) {
-        while (cycles64() < at)
-            thread_yield();
+    for (uint32_t number = 0; number < count; number++) {
+        bool follows = behind && number & 1;
+        while (!follows && cycles64() < at)
+            behind ? thread_delay(1) : thread_yield();
         asked_at[number] = cycles32();
-        if (!icmp_ask(to, number, bytes))
+        if (!icmp_ask(to, number, follows ? behind : bytes))
             panic("memory is out");
+        if (!follows)
+            at += us * (CLOCK_HZ / 1000000);
     }
     while (cycles64() < until)
         thread_delay(1);

@@ -252,6 +252,7 @@ OF_FILES: dict[str, tuple[Parameter, ...]] = {
         _number("to", None, MOST, "the address; the next node's"),
         _number("count", 10, 1024, "echo requests", "packets"),
         _bytes(56, 1472, "of each"),
+        _number("behind", 0, 1472, "bytes of every second one, right behind the one before; 0: none is", "bytes"),
         _number("us", 1000, 1_000_000, "from one to the next", "us"),
         _number("ms", 20, 100_000, "until what has not come is lost", "ms"),
         _number("start", 60_000, MOST, "until the first", "cycles")),

@@ -40,9 +40,10 @@ class Skip {
                 return;
             }
             pause = PAUSE;
-            const uint64_t cycles = std::min(limit - cycle, idle.horizon());
+            // What a counter at its end shows at the pins within the cycle is seen there behind the edge before.
+            const uint64_t horizon = idle.horizon(), cycles = std::min(limit - cycle, horizon - (horizon > 0));
             if (cycles < LEAST) {
-                next = cycle + cycles + 1;
+                next = cycle + cycles + 2;
                 return;
             }
             if (what == Idle::What::ALL)
@@ -81,7 +82,7 @@ class Skip {
   private:
     static constexpr uint64_t LOOK = 2; // cycles that a look simulates at most
     static constexpr uint64_t LEAST = 24; // fewer are sooner simulated than left out
-    static constexpr uint64_t EVENT = 3; // what ended a stretch has its effect in so many cycles, often
+    static constexpr uint64_t EVENT = 4; // what ended a stretch has its effect in so many cycles, often
     static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next close look
 
     void give_up(uint64_t cycle)
