@@ -42,22 +42,17 @@ static void sip_take(uint64_t v[4], uint64_t word)
     v[0] ^= word;
 }
 
-/* The secret has what is different at each start: the seed of the run, and when the first connection is made. */
-static const uint64_t *secret(void)
+static uint64_t key[2];
+
+/* The secret has what is different at each start: the seed of the run, and when the network has begun. */
+void in_pcb_start(void)
 {
-    static uint64_t key[2];
-    static bool made;
-    if (!__atomic_load_n(&made, __ATOMIC_ACQUIRE)) {
-        key[0] = cycles64() * 0x9e3779b97f4a7c15u ^ (uint64_t)run_seed << 32;
-        key[1] = bootargs_number(BOOT(kernel, net_secret)) * 0xd6e8feb86659fd93u ^ key[0] >> 7;
-        __atomic_store_n(&made, true, __ATOMIC_RELEASE);
-    }
-    return key;
+    key[0] = cycles64() * 0x9e3779b97f4a7c15u ^ (uint64_t)run_seed << 32;
+    key[1] = bootargs_number(BOOT(kernel, net_secret)) * 0xd6e8feb86659fd93u ^ key[0] >> 7;
 }
 
 uint32_t in_pcb_hash(const struct inpcb *inp, uint32_t what)
 {
-    const uint64_t *key = secret();
     uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du, key[0] ^ 0x6c7967656e657261u,
                      key[1] ^ 0x7465646279746573u};
     sip_take(v, (uint64_t)inp->laddr << 32 | inp->faddr);

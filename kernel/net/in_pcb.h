@@ -32,6 +32,8 @@ struct inpcb {
     struct socket *so;
 };
 
+void in_pcb_start(void); /* makes the secret: once, before the first socket */
+
 /* Each gives a reference, which the caller releases. */
 struct inpcb *in_pcb_lookup(uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport);
 struct inpcb *in_pcb_listener(uint32_t laddr, uint32_t lport);

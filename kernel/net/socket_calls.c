@@ -29,6 +29,7 @@ static int start_network(void)
         return -EINVAL; /* without a clock there are no timers */
     mutex_lock(&start_lock);
     if (!started) {
+        in_pcb_start(); /* here: two harts that made it at their first connections would have two */
         if_ether_start();
         loop_start();
         tcp_timers_start();
