@@ -1,6 +1,6 @@
 """TCP between two machines on one wire: programs with sockets, every byte looked at, under each kernel of the network.
 
-TCP_BYTES=65536 sends more each way."""
+TCP_BYTES=65536 sends more each way, TCP_RACES=20 has more connections closed while others use them."""
 
 import json
 import os
@@ -15,6 +15,7 @@ from sim.wires import frames
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
 
 BYTES = int(os.environ.get("TCP_BYTES", "12000"))
+RACES = int(os.environ.get("TCP_RACES", "2"))
 # Every kernel once, every scheme, and those on one hart, two and four with which a kernel differs most from the others.
 HARTS = {"connection": 4, "serial": 2, "global": 4, "connection-rw": 1, "krp-classic": 2, "krp": 1, "krp-many": 4}
 CASES = [(SCHEMES[n % len(SCHEMES)], kernel, HARTS[kernel]) for n, kernel in enumerate(OPTIONS["tcpip"].choices)]
@@ -81,6 +82,15 @@ def test_bytes_arrive_as_they_were_sent_both_ways(tmp_path, sync, kernel, harts)
         assert len(data) == len(set(data)) and sum(length for _, _, _, length in of_node) == BYTES
     assert sum(bool(flags & RST) for _, flags, _, _ in sent[0]) == client["tries"]
     assert not any(flags & RST for _, flags, _, _ in sent[1])
+
+
+@pytest.mark.parametrize("sync, kernel, harts", CASES)
+def test_connections_close_whoever_uses_them(tmp_path, sync, kernel, harts):
+    """Over the loop-back: ends close, shut down and reset while others send, receive and connect; nothing wrong is
+    delivered, and all packets' buffers are free at the end."""
+    boot = booted(tmp_path, sync, kernel, harts, f"netrace args={RACES},3", files())
+    raced = boot.result("netrace")
+    assert boot.status == 0 and not raced["lost"] and raced["connections"] >= RACES, boot.report()
 
 
 def test_what_a_pulled_cable_loses_is_sent_again(tmp_path):
