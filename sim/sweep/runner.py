@@ -8,6 +8,7 @@ Ctrl-C ends the running ones and keeps every finished record.
 """
 
 import dataclasses
+import re
 import shlex
 import shutil
 import signal
@@ -128,6 +129,8 @@ def task_of(run, files):
     if run.machine.nodes > 1:
         said = run.machine.value
         arguments += nodes.options(said("nodes"), said("nodes_wire"), said("nodes_latency"))
+        if mbits := re.search(r"\bnet\.mbits=(\d+)", run.bootargs):      # a wire has its machines' speed
+            arguments += ["--ether-mbits", mbits[1]]
     return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1", "--max-stall", str(STALL_S)), files)
 
 

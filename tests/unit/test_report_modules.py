@@ -78,6 +78,41 @@ def master():
         for harts in (1, 2) for section in (100, 1000)]
 
 
+# ---- krp
+
+
+def krp():
+    def load(kernel, harts, spinning, orders):
+        per = {"user": 400_000, "system": 300_000, "interrupt": 100_000, "spinning": spinning,
+               "idle": 200_000 - spinning}
+        lock = {"krp-classic": "I/O lock 8"}.get(kernel, "TCP/IP global")
+        node = {"results": {"orders": [{"orders": orders, "first_us": 0, "last_us": 1_000_000}], "net": [{"sent": 9}]},
+                "harts": [{"statistics": {"accounting": per}}] * harts, "window": {"cycles": 1_000_000},
+                "locks": {"classes": [{"class": lock, "kind": "simple", "attempts": 100,
+                                       "wait_cycles": {"total": spinning * harts},
+                                       "hold_cycles": {"total": 250_000}}]}}
+        one = made("krp", harts, "spl-optim", {"kernel": kernel, "client": 8}, harness={"clock_hz": CLOCK_HZ})
+        one["run"]["nodes"] = [node, {"results": {}}]
+        return one
+    return [load("krp-classic", 1, 0, 100), load("krp", 1, 0, 100), load("krp-classic", 4, 100_000, 200),
+            load("krp", 4, 10_000, 300), load("krp-many", 4, 10_000, 310)]
+
+
+# ---- tcp_throughput
+
+
+def tcp_throughput():
+    def load(kernel, stream, rate):
+        lines = [{"size": 1000, "streams": stream, "bytes": 1000 * rate // stream + (0 if n else 700),
+                  "first_bytes": 700, "first_us": 500 + n, "last_us": 1_000_500} for n in range(stream)]
+        one = made("tcp", 4, "spl-optim", {"kernel": kernel, "size": 1000, "stream": stream, "mbits": 10})
+        one["run"]["nodes"] = [{"results": {"stream": lines}}, {"results": {}}]
+        return one
+    return [load(kernel, stream, rate) for kernel, rates in (("serial", (100, 110)), ("global", (90, 120)),
+                                                              ("connection", (100, 180)))
+            for stream, rate in zip((1, 2), rates, strict=True)]
+
+
 # ---- processes
 
 
@@ -173,6 +208,28 @@ GOLDEN = {
         "Interrupt threads under each scheme": [
             ["spl-optim, 138", "1,000", "6,000", "10,000", "6,000", "5.0 %"],
             ["cli-optim, 138", "1,000", "6,000", "10,000", "6,000", "5.0 %"]],
+    }),
+    "krp": (krp, {
+        "What the server does": [
+            ["krp-classic", 1, 8, "100.0", "9.000", "40.0", "30.0", "10.0", "0", "20.0"],
+            ["krp", 1, 8, "100.0", "9.000", "40.0", "30.0", "10.0", "0", "20.0"],
+            ["krp-classic", 4, 8, "200.0", "9.000", "40.0", "30.0", "10.0", "10.0", "10.0"],
+            ["krp", 4, 8, "300.0", "9.000", "40.0", "30.0", "10.0", "1.00", "19.0"],
+            ["krp-many", 4, 8, "310.0", "9.000", "40.0", "30.0", "10.0", "1.00", "19.0"]],
+        "Simple locks": [
+            ["krp-classic", 1, 8, "25.0", "0", "6,000", "25.0", "0", "-"],
+            ["krp", 1, 8, "25.0", "0", "6,000", "0", "25.0", "4.0"],
+            ["krp-classic", 4, 8, "25.0", "40.0", "6,000", "25.0", "0", "-"],
+            ["krp", 4, 8, "25.0", "4.00", "6,000", "0", "25.0", "16"],
+            ["krp-many", 4, 8, "25.0", "4.00", "6,000", "0", "25.0", "16"]],
+    }),
+    "tcp_throughput": (tcp_throughput, {
+        "Aggregate throughput": [["serial", "Mach/0.2", 4, 1000, "100.0", "110.0"],
+                                 ["global", "Mach/0.4", 4, 1000, "90.00", "120.0"],
+                                 ["connection", "Mach/0.5", 4, 1000, "100.0", "180.0"]],
+        "What more streams add, percent": [["serial", 4, 1000, 2, "10.0", "-"],
+                                           ["global", 4, 1000, 2, "33.3", "-"],
+                                           ["connection", 4, 1000, 2, "80.0", "83"]],
     }),
     "master": (master, {
         "Operations in a million cycles, one thread a hart": [
@@ -365,13 +422,18 @@ def test_figures_of_layouts_are_medians_in_any_order(module):
     assert summary["sampling"]["layouts"] == [1, 2, 3]
     found = content(tables)
     assert found.keys() == middle.keys()
-    if found != content(shown(module, records)[1]):      # something in it is cycles
+    if unclaimed(found) != unclaimed(content(shown(module, records)[1])):      # something in it is cycles
         assert ".." in str(found)
         without = {title: sorted(unbracketed(row) for row in rows) for title, rows in found.items()}
         assert without.keys() == middle.keys()
         for title, rows in middle.items():
             assert len(without[title]) == len(rows), title
         assert sum(rows == middle[title] for title, rows in without.items()) >= len(middle) / 2
+
+
+def unclaimed(tables):
+    """Without what three layouts decide."""
+    return {title: rows for title, rows in tables.items() if not title.startswith("What paper")}
 
 
 def unbracketed(text):
