@@ -3,12 +3,15 @@
     groups.py names                 the groups, in order
     groups.py debian GROUP...       Debian packages, a line each (apt.txt)
     groups.py python GROUP...       the part of requirements.lock that these groups need, with all that that needs
+    groups.py damaged GROUP...      a file of those packages that is not as it was installed here, if there is one
 
 A list is in sections, which a line `# [GROUP]` begins. `all` stands for every group.
 """
 
+import csv
 import re
 import sys
+import sysconfig
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -76,12 +79,36 @@ def needed(groups):
     return wanted
 
 
+def damaged_in(site, packages):
+    """The first file of installed packages that is missing or of another size than it had, or a package that is
+    missing; None if all is there. Content is not read: that takes seconds."""
+    records = {plain(path.parent.name.partition("-")[0]): path
+               for path in [*site.glob("*.dist-info/RECORD"), *site.glob("*.egg-info/installed-files.txt")]}
+    for name in sorted(packages):
+        if name not in records:
+            return name
+        of = site if records[name].name == "RECORD" else records[name].parent
+        with open(records[name], newline="") as file:
+            for path, *more in csv.reader(file):
+                if "__pycache__" in path:
+                    continue
+                try:
+                    found = (of / path).stat().st_size
+                except OSError:
+                    found = -1
+                if found < 0 or more and more[-1] and found != int(more[-1]):
+                    return of / path
+    return None
+
+
 def main(words):
     what, *groups = words
     if what == "names":
         print("\n".join(names()))
     elif what == "debian":
         print("\n".join(sorted(lines("apt.txt", groups))))
+    elif what == "damaged":
+        print(damaged_in(Path(sysconfig.get_path("purelib")), needed(groups)) or "", end="")
     else:
         wanted = needed(groups)
         print("\n".join(line for name, (entry, _) in locked().items() if name in wanted for line in entry))

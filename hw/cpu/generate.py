@@ -7,6 +7,7 @@ them is in hw/cpu/scala. Both are compiled once by Maven; each netlist is then o
 import argparse
 import hashlib
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -26,6 +27,9 @@ JARS = Path(__file__).parent / "jars.sha256"
 # A generator lives for seconds, in which neither C2 nor a parallel collector earns what it costs.
 JAVA = ("java", "-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 NETLIST = "InterlockCluster.v"
+UTF8 = {"LC_ALL": "C.UTF-8"}    # under C, Java does not start in a folder whose path has non-ASCII letters
+NO_NETWORK = re.compile("Temporary failure in name resolution|Unknown host|Network is unreachable|Connection refused|"
+                        "Connect timed out|Connection timed out")
 MAX_DEVICE_PORTS = 4
 WAY_BYTES = (1024, 2048, 4096)  # at most a page: the line is looked up while its address is translated
 
@@ -189,9 +193,13 @@ def _run(command: list[str], log: Path, what: str, cwd: Path = REPO) -> None:
     """Run `command` with its output in `log`; ToolError with the first line that tells of an error if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "w") as output:
-        status = subprocess.run(command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT).returncode
+        status = subprocess.run(command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT,
+                                env=os.environ | UTF8).returncode
     if status:
         text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace"))
+        if NO_NETWORK.search(text):
+            raise ToolError(f"{what} failed: no network: Maven's repository cannot be reached (all of it in "
+                            f"{log})")
         told = next((line.strip() for line in text.splitlines() if re.search(r"\[ERROR\]|Exception|error:", line)),
                     f"status {status}")
         raise ToolError(f"{what} failed: {told[:200]} (all of it in {log})")
@@ -203,7 +211,7 @@ def check_tools(run: Callable = subprocess.run) -> None:
     for tool in ("java", "mvn"):
         if shutil.which(tool) is None:
             raise ToolError(f"the CPU cluster's generator needs java and mvn, and {tool} is missing: {mend}")
-        answer = run([tool, "-version"], capture_output=True, text=True)
+        answer = run([tool, "-version"], capture_output=True, text=True, env=os.environ | UTF8)
         if answer.returncode:
             raise ToolError(f"the CPU cluster's generator needs java and mvn, and '{tool} -version' fails: {mend}")
         if tool == "java":

@@ -2,10 +2,15 @@
  * Who has which IP address (RFC 826). An entry that is asked for keeps the last packet that waits for the answer; it is
  * replaced when another address needs its place.
  *
+ * Of RFC 5227: whoever probes for our address is answered, whoever uses it is told of us, once in ten seconds, and we go on
+ * using it (2.4, c). We do not probe for it ourselves: it is given by a boot argument, and three seconds would pass.
+ *
  * Locking: arp_lock guards the table.
  */
 #include <string.h>
 
+#include "arch/csr.h"
+#include "dev/clock.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -13,6 +18,7 @@
 #define ARP_REQUEST 1
 #define ARP_REPLY 2
 #define ENTRIES 16
+#define DEFEND_INTERVAL (10ull * CLOCK_HZ) /* cycles */
 
 static const uint8_t BROADCAST[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 static const uint8_t FIXED[6] = {0, 1, 8, 0, 6, 4}; /* Ethernet, IP, and the lengths of their addresses */
@@ -26,6 +32,7 @@ static struct entry {
 } table[ENTRIES];
 static uint16_t next_victim;
 static bool asks; /* packets may wait here */
+static uint64_t defend_at; /* no sooner is our address defended */
 
 void arp_init(void)
 {
@@ -33,6 +40,7 @@ void arp_init(void)
     memset(table, 0, sizeof table); /* nothing waits: it was so, or arp_forget has seen to it */
     next_victim = 0;
     asks = true;
+    defend_at = 0;
     simple_lock_leave(&arp_lock, s);
 }
 
@@ -89,26 +97,53 @@ static void arp_send(uint32_t operation, const uint8_t *to, uint32_t to_ip)
     ether_output(m, to, ETHERTYPE_ARP);
 }
 
+static bool arp_usable(const struct mbuf *m)
+{
+    const uint8_t *p = m->m_data;
+    if (m->m_len < ARP_BYTES || memcmp(p, FIXED, sizeof FIXED) || p[8] & 1 ||
+        !memcmp(p + 8, net_own.ether, ETHER_ADDRESS)) /* a group has no address, and what is ours came back */
+        return false;
+    uint32_t operation = get16(p + 6);
+    return operation == ARP_REQUEST || (operation == ARP_REPLY && get32(p + 14));
+}
+
+/* Another host uses our address. */
+static void arp_conflict(void)
+{
+    crit_t s = simple_lock_enter(&arp_lock);
+    uint64_t now = cycles64();
+    bool defends = now >= defend_at;
+    if (defends)
+        defend_at = now + DEFEND_INTERVAL;
+    simple_lock_leave(&arp_lock, s);
+    NET_COUNT(arp_conflicts);
+    if (defends)
+        arp_send(ARP_REQUEST, BROADCAST, net_own.ip); /* an announcement */
+}
+
 void arp_input(struct mbuf *m)
 {
     uint8_t *p = m->m_data;
-    uint32_t operation = m->m_len >= ARP_BYTES ? get16(p + 6) : 0;
     NET_COUNT(arp_in);
-    if (m->m_len < ARP_BYTES || memcmp(p, FIXED, sizeof FIXED) || p[8] & 1 || !get32(p + 14) ||
-        get32(p + 14) == net_own.ip || (operation != ARP_REQUEST && operation != ARP_REPLY)) {
+    if (!arp_usable(m)) {
         NET_COUNT(arp_bad);
         m_free(m);
         return;
     }
+    uint32_t operation = get16(p + 6);
     uint8_t from[ETHER_ADDRESS];
     memcpy(from, p + 8, ETHER_ADDRESS);
     uint32_t from_ip = get32(p + 14), to_ip = get32(p + 24);
     m_free(m);
+    if (from_ip == net_own.ip) {
+        arp_conflict();
+        return;
+    }
 
     struct mbuf *waiting = 0, *dropped = 0;
     crit_t s = simple_lock_enter(&arp_lock);
-    struct entry *e = arp_find(from_ip);
-    if (!e && to_ip == net_own.ip)
+    struct entry *e = from_ip ? arp_find(from_ip) : 0; /* 0: a probe */
+    if (!e && from_ip && to_ip == net_own.ip)
         e = arp_make(from_ip, &dropped);
     if (e) {
         memcpy(e->ether, from, ETHER_ADDRESS);

@@ -17,13 +17,13 @@ struct net_address {
 extern struct net_address net_own;
 
 /* What became of packets. Each hart counts by itself; net_counts adds them up. */
-#define NET_COUNTS(count)                                                                                              \
-    count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)                  \
-        count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad) count(ip_checksum)           \
-            count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad) count(icmp_echo)     \
-                count(icmp_ignored) count(udp_in) count(udp_bad) count(udp_no_port) count(udp_full) count(tcp_in)      \
-                    count(tcp_bad) count(tcp_no_port) count(tcp_out) count(tcp_retransmits) count(sent) count(tx_full) \
-                        count(tx_down) count(no_room) count(looped) count(loop_full)
+#define NET_COUNTS(count)                                                                                             \
+    count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)                 \
+        count(arp_conflicts) count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad)        \
+            count(ip_checksum) count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad)  \
+                count(icmp_echo) count(icmp_ignored) count(udp_in) count(udp_bad) count(udp_no_port) count(udp_full)  \
+                    count(tcp_in) count(tcp_bad) count(tcp_no_port) count(tcp_out) count(tcp_retransmits) count(sent) \
+                        count(tx_full) count(tx_down) count(no_room) count(looped) count(loop_full)
 struct net_counts {
 #define NET_COUNT_FIELD(name) uint32_t name;
     NET_COUNTS(NET_COUNT_FIELD)

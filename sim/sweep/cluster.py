@@ -5,6 +5,7 @@ disk) reads them there, another is sent them once. Results come back over the ne
 """
 
 import contextlib
+import ssl
 import time
 import uuid
 import warnings
@@ -20,6 +21,16 @@ POLL_S = 0.05
 CONNECT_S = 10
 
 
+def _is_another_certificate(error):
+    """Whether a connection failed as either end did not know the other's certificate."""
+    causes = []
+    while error is not None and error not in causes:
+        causes.append(error)
+        error = error.__cause__ or error.__context__
+    return any(isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(cause)
+               for cause in causes)
+
+
 class Cluster:
     """Where runs are carried out; the methods are those of sim/sweep/local.py."""
 
@@ -33,6 +44,11 @@ class Cluster:
                 warnings.simplefilter("ignore")     # of versions that differ a little: what matters fails
                 self.client = Client(address, timeout=CONNECT_S, set_as_default=False, security=security)
         except (OSError, ValueError) as error:
+            if security and _is_another_certificate(error):
+                folder = tls.folder_of(certificates)
+                raise RecordError(f"the scheduler at {address} has another certificate than {folder}: give the folder "
+                                  "of its own with --certificates, or start it with what './interlock certificates' "
+                                  "prints") from error
             with_it = " with the certificate of './interlock certificates'" if security else ""
             raise RecordError(f"no Dask scheduler answers at {address}{with_it}: start one with 'dask scheduler', or "
                               "give its address as it prints it, such as tls://host:8786, or its file") from error

@@ -30,13 +30,14 @@ class Quoted(Security):
         return {name: shlex.quote(value) for name, value in found.items()} if role == "worker" else found
 
 
-def default_folder():
-    return build_root() / "tls"
+def folder_of(folder):
+    """The folder of a certificate: the one that was given, else ours."""
+    return Path(folder or build_root() / "tls").resolve()
 
 
 def security(folder=None, kind=Security):
     """Dask's Security of the certificate in `folder`, made if there is none that lasts; RecordError in one line."""
-    folder = Path(folder or default_folder()).resolve()
+    folder = folder_of(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(folder / ".lock"):
@@ -65,7 +66,7 @@ def _lasts(folder):
 
 def options(folder=None):
     """What `dask scheduler` and `dask worker` are given for it."""
-    folder = Path(folder or default_folder()).resolve()
+    folder = folder_of(folder)
     security(folder)
     return ["--tls-ca-file", str(folder / CERTIFICATE), "--tls-cert", str(folder / CERTIFICATE), "--tls-key",
             str(folder / KEY)]

@@ -1,6 +1,7 @@
 """Drives in the simulator, `--disk IMAGE[,NAME=VALUE...]`: how slow they are, and what else may be said of one."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from support.parameters.declared import ParameterError, close_match, fields_of, number
 
@@ -66,9 +67,22 @@ OTHER = {"profile": (", ".join(PROFILES), "how the drive takes its time; any num
 NAMES = (*OTHER, *FIELDS)
 
 
+def parted(text: str) -> tuple[str, list[str]]:
+    """IMAGE of "IMAGE[,NAME=VALUE...]", and the rest in parts. A path may hold commas: the longest that is a file is
+    the image, as in sim/harness/devices/disk_options.cpp; where none is, all before what can be said of a drive."""
+    parts = text.split(",")
+    for count in range(len(parts), 1, -1):
+        if Path(",".join(parts[:count])).is_file():
+            return ",".join(parts[:count]), parts[count:]
+    if Path(parts[0]).is_file():
+        return parts[0], parts[1:]
+    first = next((n for n, part in enumerate(parts) if n and part.partition("=")[0] in NAMES), len(parts))
+    return ",".join(parts[:first]), parts[first:]
+
+
 def checked(text: str) -> str:
     """IMAGE of "IMAGE[,NAME=VALUE...]"; ParameterError for what cannot be said of a drive."""
-    image, *parts = text.split(",")
+    image, parts = parted(text)
     if not image:
         raise ParameterError(f"'{text}' begins with no image: give IMAGE[,NAME=VALUE...]")
     for part in parts:

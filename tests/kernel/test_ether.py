@@ -110,7 +110,7 @@ def bad_frames(chance, count):
         (raw(frames.ethernet(frames.ipv4(b"\0\1\0\2\0\7\0\0", protocol=17))), "udp_bad"),
         (raw(frames.ethernet(frames.ipv4(b"\0\1\0\2\0\x08\0\0", protocol=17))), "udp_no_port"),
         (raw(frames.ethernet(bytes(28), frames.ARP)), "arp_bad"),
-        (raw(frames.arp(operation=3)), "arp_bad"), (raw(frames.arp(source_ip=frames.OUR_IP)), "arp_bad"),
+        (raw(frames.arp(operation=3)), "arp_bad"), (raw(frames.arp(source=frames.US)), "arp_bad"),
     ]
     return made + [chance.choice(made) for _ in range(count - len(made))]
 

@@ -620,10 +620,32 @@ static std::unique_ptr<World> made(const std::string &what, uint64_t seed, const
     return std::make_unique<PortWorld>(seed, what == "trace");
 }
 
+// What is read of what a user gives: the frames of a pcap file, the image and the profile of a drive.
+static int read(const std::string &what, const std::string &text)
+{
+    try {
+        if (what == "drive") {
+            const DiskOptions options = DiskOptions::parse(text);
+            std::printf("%s\n%s\n", options.image.c_str(), options.profile_name.c_str());
+            return 0;
+        }
+        std::ifstream file(text, std::ios::binary);
+        const PcapFile played = read_pcap("--ether-in", {std::istreambuf_iterator<char>(file), {}});
+        for (const StampedFrame &frame : played.frames)
+            std::printf("%llu %zu\n", Cycle(frame.nanoseconds), frame.bytes.size());
+        return 0;
+    } catch (const Failure &failure) {
+        std::fprintf(stderr, "%s\n", failure.what());
+        return 2;
+    }
+}
+
 // Two worlds of one seed go the same way; in the second one, the device is made anew now and then, from what the old
 // one saved.
 int main(int argc, char **argv)
 {
+    if (argc == 4 && std::string(argv[1]) == "read")
+        return read(argv[2], argv[3]);
     if (argc < 5)
         return 2;
     const std::string what = argv[1], folder = argv[4];

@@ -195,7 +195,8 @@ def test_over_tls_only_whoever_has_the_certificate_takes_part(bench, tmp_path, m
         assert not runner.failures
         assert {made["host"]["worker"] for made in record.read(runner.out)[1]} == {"one"}
         monkeypatch.setattr(cluster, "CONNECT_S", 2)
-        with pytest.raises(record.RecordError, match=f"^no Dask scheduler answers at {made.address} with the certif"):
+        with pytest.raises(record.RecordError, match=f"^the scheduler at {made.address} has another certificate than "
+                                                     f"{tmp_path / 'others'}: give"):
             Cluster(made.address, certificates=tmp_path / "others")
         plain = made.address.replace("tls", "tcp")
         with pytest.raises(record.RecordError, match="^no Dask scheduler answers at tcp:"):

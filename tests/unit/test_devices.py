@@ -6,7 +6,9 @@ DEVICE_SEEDS=100 for the long form."""
 
 import functools
 import os
+import random
 import re
+import struct
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +18,8 @@ import pytest
 from sim.model.build import HARNESS
 from sim.model.toolchain import COMPILER, LANGUAGE, LINKER, find, run, tool_versions
 from support.cache import cached
-from support.parameters.drive import PROFILES
+from support.parameters import drive
+from support.parameters.drive import DEFAULT_PROFILE, PROFILES
 from support.parameters.headers import drives_header, harness_headers
 
 SEEDS = int(os.environ.get("DEVICE_SEEDS", "1"))
@@ -71,6 +74,45 @@ def test_a_device_goes_on_from_any_cycle_and_keeps_its_times(program, tmp_path, 
 def test_every_profile_of_a_drive_is_tried(program, tmp_path):
     done = subprocess.run([program, "disk", "1", "1", tmp_path, "image,profile=none"], capture_output=True, text=True)
     assert f"(valid: {', '.join(sorted(PROFILES))})" in done.stderr
+
+
+# What is read of what a user gives
+
+def read(program, what, text):
+    done = subprocess.run([program, "read", what, text], capture_output=True, text=True)
+    assert done.returncode in (0, 2) and bool(done.returncode) == bool(done.stderr), done.stderr
+    return done.stdout.splitlines(), done.stderr
+
+
+@pytest.mark.parametrize("name", ["image", "a,b.img", ",", "a,,b", "a,write=copy", "a,bad=1,b", ",,", "a=b,c"])
+def test_a_drives_path_may_hold_commas(program, tmp_path, name):
+    image = str(tmp_path / name)
+    Path(image).write_bytes(bytes(512))
+    for more in ("", ",profile=scsi", ",bad=3:1,profile=ide,write=no"):
+        words, wrong = read(program, "drive", image + more)
+        assert words == [image, more.partition("profile=")[2].partition(",")[0] or DEFAULT_PROFILE], wrong
+        assert drive.parted(image + more)[0] == image       # Python's reading is the same
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_frames_that_a_capture_has_cut_are_named(program, tmp_path, seed):
+    """Files of either order of bytes and unit of time, some of whose frames are shorter than they were on the wire."""
+    chance = random.Random(seed)
+    order, micro = chance.choice("<>"), chance.choice((True, False))
+    snap, cuts, stamps = chance.choice((60, 96, 65535)), [], []
+    content = struct.pack(f"{order}IHHIIII", 0xa1b2c3d4 if micro else 0xa1b23c4d, 2, 4, 0, 0, snap, 1)
+    for number in range(1, chance.randrange(2, 30)):
+        whole = chance.choice((60, snap - 1, snap, snap + 1, 1514, 61)) % 1515
+        kept = min(whole, snap) if seed % 3 else whole
+        stamps.append((number * (1000 if micro else 1), kept))
+        content += struct.pack(f"{order}IIII", 0, number, kept, whole) + bytes(kept)
+        cuts += [number] if kept < whole else []
+    (tmp_path / "in.pcap").write_bytes(content)
+    frames, wrong = read(program, "pcap", tmp_path / "in.pcap")
+    if cuts:
+        assert not frames and f"{len(cuts)} of {number} frames are cut" in wrong and f"frame {cuts[0]} first" in wrong
+    else:
+        assert frames == [f"{at} {size}" for at, size in stamps], wrong
 
 
 # What a checkpoint carries

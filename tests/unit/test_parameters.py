@@ -145,6 +145,19 @@ def test_drives(tmp_path):
     assert "fewer drives" in answer("--machine", "disks=1", "--disk", image, "--disk", image)
 
 
+@pytest.mark.parametrize("name", ["a,b.img", ",", "a,,b", "a,write=copy", "a,bad=1,b", ",,", "a=b,c", "a,profile=ide"])
+def test_a_drives_path_may_hold_commas(tmp_path, name):
+    image = tmp_path / name
+    missing = tmp_path / "no,such"
+    assert answer("--disk", f"{missing},profile=ide") == f"--disk {missing}: there is no such file"
+    image.write_bytes(bytes(1024))
+    for more in ([], ["profile=scsi"], ["bad=3:1", "write=no", "bad=4"]):
+        text = ",".join([str(image), *more])
+        assert drive.parted(text) == (str(image), more)
+        assert answer("--disk", text) is None
+    assert "did you mean 'write'" in answer("--disk", f"{image},wirte=no")
+
+
 @pytest.mark.parametrize("arguments, said", [
     (["--send", "/none"], "--send /none: there is no such file"),
     (["--image", "/none"], "--image /none: there is no such file"),

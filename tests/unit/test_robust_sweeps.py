@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sim import cli
+from sim import cli, start
 from sim.commands import run as commands
 from sim.commands.common import Failed
 from sim.experiments import definition, modules
@@ -185,8 +185,10 @@ def test_any_command_without_memory_ends_in_one_line(monkeypatch, capsys, error)
     def fail(**_):
         raise error
     monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(start, "take_signals", lambda: None)
+    monkeypatch.setattr(start, "take_errors", lambda: None)
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        start.main()
     said = capsys.readouterr().err or str(ended.value.code)
     assert ended.value.code not in (0, None) and "out of memory" in said and said.count("\n") <= 1
 

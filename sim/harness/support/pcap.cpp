@@ -54,15 +54,22 @@ PcapFile read_pcap(const char *option, const std::vector<uint8_t> &content)
         throw Failure(format("%s: the frames are of link type %u, not Ethernet (1)", option, network & 0xffff));
     PcapFile file;
     file.with_fcs = network & HAS_FCS;
+    size_t cut = 0, first_cut = 0;
     for (size_t at = HEADER_BYTES; at < content.size();) {
         const uint32_t length = at + RECORD_BYTES <= content.size() ? word(at + 8) : UINT32_MAX;
         if (length > MOST_BYTES || length > content.size() - at - RECORD_BYTES)
             throw Failure(format("%s: the file is cut off or damaged behind %zu frames", option, file.frames.size()));
         const uint64_t stamp = uint64_t(word(at)) * 1'000'000'000 + word(at + 4) * unit;
+        if (length < word(at + 12) && !cut++)
+            first_cut = file.frames.size() + 1;
         at += RECORD_BYTES;
         file.frames.push_back({stamp, {content.begin() + long(at), content.begin() + long(at + length)}});
         at += length;
     }
+    if (cut)
+        throw Failure(format("%s: %zu of %zu frames are cut by the capture's snap length of %u bytes, frame %zu first: "
+                             "capture whole frames (tcpdump -s 0)",
+                             option, cut, file.frames.size(), word(16), first_cut));
     return file;
 }
 

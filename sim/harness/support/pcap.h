@@ -17,7 +17,8 @@ struct PcapFile {
 
 std::string pcap_header();
 std::string pcap_record(uint64_t nanoseconds, const std::string &frame);
-// Throws Failure with one line that names `option` if this is no such file of Ethernet frames, or is cut off.
+// Throws Failure with one line that names `option` if this is no such file of Ethernet frames, is cut off, or
+// has frames that were cut when they were captured.
 PcapFile read_pcap(const char *option, const std::vector<uint8_t> &content);
 
 std::string fcs_of(const std::string &frame); // four bytes, as they are sent

@@ -4,5 +4,7 @@
 
 #include <stdint.h>
 
+#define CLOCK_HZ 75000000 /* cycles a second */
+
 uint32_t clock_hz(void); /* ticks a second; 0: there are none */
 #endif

@@ -1,0 +1,175 @@
+"""Where `./interlock` begins: signals and errors are in hand before anything else is imported, so that whatever happens
+ends in one line. The launcher blocks the signals until `take_signals`."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+OURS = ("sim", "soc", "support", "firmware", "kernel", "user", "hw", "setup")
+INTERRUPTED = "interrupted: what was built and what has run is kept, the same command goes on from it"
+NO_MEMORY = "out of memory: close other programs, or give fewer --jobs"
+STATUS = 130            # of whatever was interrupted
+_asked = 0              # how often the command was asked to end
+
+
+def interrupted(number: int, frame: FrameType | None):
+    """The first signal ends what is under way, in order; a third does not wait for that."""
+    global _asked
+    _asked += 1
+    if _asked == 1:
+        raise KeyboardInterrupt
+    if _asked == 2:
+        os.write(2, b"interlock: it ends, and keeps what is finished; once more ends it at once\n")
+    else:
+        os.write(2, f"interlock: {INTERRUPTED}\n".encode())
+        os._exit(STATUS)
+
+
+def take_signals():
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:      # nohup's, or a shell's that works in the background
+            signal.signal(number, interrupted)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def standard_streams():
+    """Sees to it that input, output and messages are open, as the next file opened would get the number of one that is
+    not: an input that is closed is empty, an output that is closed ends the command."""
+    for number, name in ((0, None), (1, "output"), (2, "error")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)      # gets the lowest number that is free: this one
+            if name:
+                os.write(2, f"interlock: standard {name} is closed: give it a file, or /dev/null\n".encode())
+                os._exit(1)
+
+
+def note(error: BaseException) -> str:
+    """Writes an error's traceback to a file, and gives its path."""
+    import tempfile
+    import traceback
+    text = "".join(traceback.format_exception(error))
+    try:
+        from support.cache import build_root
+        folder = build_root() / "tracebacks"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{time.strftime('%Y-%m-%dT%H-%M-%S')}-{os.getpid()}.txt"
+        path.write_text(text)
+        return str(path)
+    except Exception:       # whatever is wrong there: it may be why we are here
+        try:
+            with tempfile.NamedTemporaryFile("w", prefix="interlock-", suffix=".txt", delete=False) as file:
+                file.write(text)
+            return file.name
+        except OSError:
+            return "its traceback, for which there is no room"
+
+
+def one_line(error: BaseException) -> str:
+    """What a user is told of an error that nobody expected."""
+    from pathlib import Path
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] not in ("", *OURS):
+        return (f"the Python environment .venv is damaged ({error}): "
+                f"make -C {Path(__file__).resolve().parents[1]} setup")
+    if isinstance(error, OSError) and error.strerror:
+        names = " and ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+        if names:
+            return f"{names}: {error.strerror}"
+    words = (f"{type(error).__name__}: {error}".splitlines() or [""])[0].rstrip(": ")
+    return f"{words}: this is a fault of interlock, please report it with {note(error)}"
+
+
+def say(text: str):
+    try:
+        print(f"interlock: {text}", file=sys.stderr, flush=True)
+    except OSError:         # there is nobody to be told
+        pass
+
+
+def in_thread(args: threading.ExceptHookArgs):
+    if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+        say(one_line(args.exc_value))
+
+
+def unraisable(args: "sys.UnraisableHookArgs"):
+    """An error where none can be raised, as at the end: an interrupt is known by then, a closed output said."""
+    if args.exc_value is not None and not isinstance(args.exc_value, (KeyboardInterrupt, OSError)):
+        note(args.exc_value)
+
+
+def take_errors():
+    threading.excepthook, sys.unraisablehook = in_thread, unraisable
+
+
+def command() -> tuple[str, int]:
+    """Carries the command out; gives what to say at its end, if anything, and its exit status."""
+    import typer
+
+    from sim.cli import app
+    from sim.commands.common import Failed
+    from sim.experiments.schema import SettingError
+    from sim.results.record import RecordError, disk_is_full, out_of_memory
+    try:
+        status = app(prog_name="interlock", standalone_mode=False) or 0
+        sys.stdout.flush()
+        return INTERRUPTED if status == STATUS and _asked else "", status     # Typer's, of an interrupt
+    except typer.Abort:
+        return INTERRUPTED, STATUS
+    except typer.Exit as error:
+        return "", error.exit_code
+    except typer.TyperException as error:
+        return error.format_message(), 2
+    except SettingError as error:
+        return str(error), 2
+    except Failed as error:
+        return str(error), error.status
+    except RecordError as error:
+        return str(error), 1
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if out_of_memory(error):
+            return NO_MEMORY, 1
+        if disk_is_full(error):
+            return f"the disk is full{f': {error.filename}' if error.filename else ''}", 1
+        raise
+
+
+def main():
+    text, status = "", 1
+    try:
+        take_signals()
+        standard_streams()
+        take_errors()
+        text, status = command()
+    except BrokenPipeError:     # who reads the output has enough of it, as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        text, status = INTERRUPTED, STATUS
+    except MemoryError:
+        text = NO_MEMORY
+    except SystemExit as error:
+        text, status = (error.code, 1) if isinstance(error.code, str) else ("", error.code or 0)
+    except Exception as error:
+        text = one_line(error)
+    if _asked and not status:       # whoever was to be interrupted has taken no notice of it
+        text, status = INTERRUPTED, STATUS
+    for number in ENDING if _asked else ():
+        signal.signal(number, signal.SIG_IGN)       # Python's end would let them end it in another way
+    if text:
+        say(text)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
