@@ -121,10 +121,11 @@ def test_help_has_an_example(command):
 
 
 def test_start_up_is_quick():
-    def seconds():
-        begin = time.monotonic()
+    def seconds():      # of a processor: the machine may be busy
+        begin = os.times()
         interlock("list")
-        return time.monotonic() - begin
+        end = os.times()
+        return end.children_user + end.children_system - begin.children_user - begin.children_system
     assert min(seconds() for _ in range(5)) < 1
 
 

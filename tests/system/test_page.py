@@ -80,6 +80,104 @@ def test_a_click_on_a_run_shows_its_record(page, records):
     assert not dialog.is_visible()
 
 
+def test_a_runs_record_is_opened_by_keyboard(page, records):
+    """Tab goes from row to row, Enter or the space bar opens, Escape closes and leaves the focus where it was."""
+    table = grid(page, "Every run")
+    first = table.locator("tbody tr").first
+    first.focus()
+    for number, key in enumerate(("Enter", "Space", "Enter")):
+        row = table.locator("tbody tr").nth(number)
+        assert row.evaluate("r => r === document.activeElement && getComputedStyle(r).outlineStyle !== 'none'")
+        page.keyboard.press(key)
+        dialog = page.locator("#details")
+        assert dialog.evaluate("d => d.open"), key
+        assert dialog.locator("h3").text_content() == row.locator("td").first.text_content()
+        page.keyboard.press("Escape")
+        assert not dialog.evaluate("d => d.open")
+        page.keyboard.press("Tab")
+
+
+# Texts that lie over each other or beside the window, as far as what they are in lets them be seen.
+OVERLAPS = """() => {
+  const seen = [], found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode());) {
+    const of = node.parentElement;
+    if (!node.textContent.trim() || of.closest("svg, script, style") || !of.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const whole of range.getClientRects()) {
+      let [left, top, right, bottom] = [whole.left, whole.top, whole.right, whole.bottom];
+      for (let e = of; e && e !== document.body; e = e.parentElement) {
+        if (getComputedStyle(e).overflow === "visible") continue;
+        const box = e.getBoundingClientRect();
+        [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
+        [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
+      }
+      if (right - left < 2 || bottom - top < 2) continue;
+      const text = node.textContent.trim().slice(0, 40);
+      if (left < -1 || right > innerWidth + 1) found.push(`${text} is beside the window`);
+      seen.push({ left, top, right, bottom, text, head: of.closest("thead") !== null });
+    }
+  }
+  for (const [i, a] of seen.entries()) for (const b of seen.slice(i + 1)) {
+    if (a.head !== b.head) continue;        // a heading that stays lies over what is rolled below it
+    if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4) found.push(`${a.text} / ${b.text}`);
+  }
+  const root = document.documentElement;
+  if (root.scrollWidth > root.clientWidth) found.push(`${root.scrollWidth} pixels wide`);
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280])
+def test_nothing_overlaps(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    for plot in page.locator("figure.plot").all():
+        drawn(page, plot.get_attribute("id"))
+    assert page.evaluate(OVERLAPS) == []
+    page.locator("tr[data-details]").first.click()
+    assert page.evaluate("""() => { const d = document.getElementById("details");
+        return d.open && d.scrollWidth <= d.clientWidth && d.getBoundingClientRect().right <= innerWidth; }""")
+
+
+# What of a page is not on the paper, though it is on the screen if one rolls or opens.
+CUT = """() => {
+  const found = [];
+  for (const cell of document.querySelectorAll("main td, main th, main dd, main figcaption, main img, main p, header p")) {
+    const box = cell.getBoundingClientRect();
+    if (!cell.checkVisibility() && !cell.closest("[hidden]")) found.push(`${cell.textContent} is not shown`);
+    for (let e = cell.parentElement; e; e = e.parentElement) {
+      const around = e.getBoundingClientRect();
+      if (getComputedStyle(e).overflow !== "visible" && (box.right > around.right + 1 || box.bottom > around.bottom + 1))
+        found.push(`${cell.textContent} is cut`);
+    }
+    if (box.right > innerWidth + 1) found.push(`${cell.textContent} is beside the paper`);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_what_is_printed_is_whole(browser, results, scripts):
+    """On A4 and as dark as paper is; what was closed on the screen is closed there again."""
+    page = opened(browser, results / "report.html", java_script_enabled=scripts, color_scheme="dark")
+    page.set_viewport_size({"width": 718, "height": 1000})      # A4 between margins
+    closed = page.locator("details:not([open])").count()
+    assert closed
+    if scripts:
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    if scripts:
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("details:not([open])").count() == closed
+    page.context.close()
+
+
 def test_filter(page, records):
     table = grid(page, "Every run")
     for text, wanted in (

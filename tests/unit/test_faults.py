@@ -186,11 +186,11 @@ def test_the_table_of_areas():
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
-from sim import cli
+from sim import start
 from sim.faults import planted as faults
 from sim.commands.faults import plant
 faults.REPO = Path.cwd()
-signal.signal(signal.SIGTERM, cli.terminated)
+signal.signal(signal.SIGTERM, start.interrupted)
 fault = faults.Fault("toy", "toy", "victim.py", "else b", "else b + 1", ("tests/test_victim.py::test_end",), "")
 fault.check.__func__.__defaults__ = fault.places.__func__.__defaults__ = (faults.REPO,)
 if sys.argv[1] == "planted":

@@ -89,5 +89,20 @@ function showDetails(row) {
 }
 for (const row of document.querySelectorAll("tr[data-details]")) {
   row.addEventListener("click", () => showDetails(row));
-  row.addEventListener("keydown", (event) => event.key === "Enter" && showDetails(row));
+  row.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();     // else the same key closes it again: the focus is on its button by then
+    showDetails(row);
+  });
 }
+
+// What is closed is printed, too.
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = Array.from(document.querySelectorAll("details:not([open])"));
+  for (const one of closed) one.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const one of closed) one.open = false;
+  closed = [];
+});
