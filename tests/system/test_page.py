@@ -146,12 +146,14 @@ def test_nothing_overlaps(page, width):
 # What of a page is not on the paper, though it is on the screen if one rolls or opens.
 CUT = """() => {
   const found = [];
-  for (const cell of document.querySelectorAll("main td, main th, main dd, main figcaption, main img, main p, header p")) {
+  const all = "main td, main th, main dd, main figcaption, main img, main p, header p";
+  for (const cell of document.querySelectorAll(all)) {
     const box = cell.getBoundingClientRect();
     if (!cell.checkVisibility() && !cell.closest("[hidden]")) found.push(`${cell.textContent} is not shown`);
     for (let e = cell.parentElement; e; e = e.parentElement) {
       const around = e.getBoundingClientRect();
-      if (getComputedStyle(e).overflow !== "visible" && (box.right > around.right + 1 || box.bottom > around.bottom + 1))
+      if (getComputedStyle(e).overflow !== "visible" &&
+          (box.right > around.right + 1 || box.bottom > around.bottom + 1))
         found.push(`${cell.textContent} is cut`);
     }
     if (box.right > innerWidth + 1) found.push(`${cell.textContent} is beside the paper`);
