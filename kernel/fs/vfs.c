@@ -72,7 +72,7 @@ struct vnode *vfs_root(void)
     struct mount *m = root_mount();
     if (m && m->ops->root(m, &vp))
         vp = 0;
-    lock_done_shared(&mount_table_lock);
+    lock_done(&mount_table_lock);
     return vp;
 }
 
@@ -211,7 +211,7 @@ static int cross_down(struct vnode **vpp)
         vrele(*vpp);
         *vpp = error ? 0 : vp;
     }
-    lock_done_shared(&mount_table_lock);
+    lock_done(&mount_table_lock);
     return error;
 }
 
@@ -674,7 +674,7 @@ int vfs_write(struct vnode *vp, struct uio *uio, bool append)
     error = vp->mapped ? write_under_maps(vp, uio->offset, uio->left, append) : 0;
     if (!error)
         error = vp->ops->write(vp, uio, append);
-    lock_done_alone(&vp->lock);
+    lock_done(&vp->lock);
     return error;
 }
 

@@ -395,9 +395,9 @@ static void asks(void *arg)
     thread_yield();
     assert(got == a->end);
     if (a->how == READS)
-        lock_done_shared(&fair_lock);
+        lock_done(&fair_lock);
     else
-        lock_done_alone(&fair_lock);
+        lock_done(&fair_lock);
 }
 
 /* Until asker `i` waits. He is more urgent, so on one hart he does already. */
@@ -464,9 +464,9 @@ static void asks_in_turn(void *arg)
         if (n % 2)
             lock_done(&fair_lock);
         else if (reads)
-            lock_done_shared(&fair_lock);
+            lock_done(&fair_lock);
         else
-            lock_done_alone(&fair_lock);
+            lock_done(&fair_lock);
     }
 }
 

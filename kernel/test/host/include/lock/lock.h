@@ -106,17 +106,10 @@ static inline void lock_done(struct lock *l)
         l->readers--;
 }
 
-static inline void lock_done_alone(struct lock *l)
+static inline void mutex_unlock(struct lock *l)
 {
     if (!l->written)
         panic("lock %s is not held alone", l->object.name);
-    lock_done(l);
-}
-
-static inline void lock_done_shared(struct lock *l)
-{
-    if (!l->readers)
-        panic("lock %s is not held for reading", l->object.name);
     lock_done(l);
 }
 
@@ -175,5 +168,4 @@ static inline void lock_write_to_read(struct lock *l)
 
 #define mutex_lock(l) lock_write(l)
 #define mutex_try(l) lock_try_write(l)
-#define mutex_unlock(l) lock_done_alone(l)
 #endif
