@@ -9,6 +9,13 @@
  *   device=ether  a frame has come: its cause is taken back, its descriptor's state is read, the descriptor is written
  *                 for another buffer, the next one's state is read, and the tail is written behind a fence
  *
+ * And the whole that a handler is a part of, by a program that looks for it in a loop:
+ *
+ *   device=request  a request of a sector from its first store until its completion is read
+ *   device=reply    an ICMP echo request that has come is sent back: from its status to the write of the tail. `rounds`
+ *                   of them are played to the wire (--ether-in), at 100 Mbit/s; the record's `ether.turnaround` is what
+ *                   the wire saw
+ *
  *   @handler_floor device=... burst=... count=... min=... p50=... max=...            cycles
  *
  * Boot arguments: device (dma); rounds (32); disk.data_cycles (2); burst (1), frames that have come at once, 1 to 16.
@@ -20,7 +27,9 @@
 #include <string.h>
 
 #include "arch/csr.h"
+#include "arch/trace.h"
 #include "bench/quantile.h"
+#include "dev/ether.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/minmax.h"
@@ -70,7 +79,7 @@ static struct {
 } segment __attribute__((aligned(8)));
 static uint8_t buffer[CLUSTER * SECTOR] __attribute__((aligned(64)));
 
-static void dma(uint32_t rounds)
+static void requests(uint32_t rounds, bool whole)
 {
     segment.address = (uintptr_t)buffer;
     segment.bytes = SECTOR;
@@ -79,6 +88,7 @@ static void dma(uint32_t rounds)
     DISK(CQ_BASE) = (uintptr_t)completion;
     DISK(ENTRIES) = RING_LOG2;
     for (uint32_t n = 0; n < rounds; n++) {
+        uint32_t asked = cycles32();
         request[n % RING].op_tag = DISK_COMMAND_OP_READ;
         request[n % RING].count = 1;
         request[n % RING].lba = n % DISK(SECTORS);
@@ -91,9 +101,21 @@ static void dma(uint32_t rounds)
         uint32_t state = completion[n % RING].tag_status_lap;
         DISK(CQ_HEAD) = n + 1;
         sample[n] = TIMED_END();
+        if (whole)
+            sample[n] = cycles32() - asked - empty;
         if ((state >> 16 & 0x7f) != DISK_STATUS_CODE_OK)
             panic("run=handler-floor: the disk tells an error");
     }
+}
+
+static void dma(uint32_t rounds)
+{
+    requests(rounds, false);
+}
+
+static void whole_request(uint32_t rounds)
+{
+    requests(rounds, true);
 }
 
 static void pio(uint32_t rounds)
@@ -204,12 +226,72 @@ static void ether(uint32_t rounds)
     ether_control_write(0);
 }
 
+/* Addresses change places, a request becomes a reply, and its checksum (RFC 1071) is corrected. */
+static inline __attribute__((always_inline)) void turn_round(uint16_t *half)
+{
+    for (unsigned i = 0; i < 3; i++) { /* Ethernet */
+        uint16_t to = half[i];
+        half[i] = half[3 + i];
+        half[3 + i] = to;
+    }
+    for (unsigned i = 13; i < 15; i++) { /* IP */
+        uint16_t from = half[i];
+        half[i] = half[2 + i];
+        half[2 + i] = from;
+    }
+    uint32_t sum = half[18] + (half[17] & 0xffu);
+    half[17] &= 0xff00;
+    half[18] = (uint16_t)(sum + (sum >> 16));
+}
+
+static void answer_echoes(uint32_t rounds)
+{
+    ether_control_write(0);
+    ether_rx1_base_write((uintptr_t)received); /* the queue of 10.0.0.1's packets; the other has no buffers */
+    ether_tx_base_write((uintptr_t)sent);
+    ether_rx_mask_write(RING - 1);
+    ether_tx_mask_write(RING - 1);
+    ether_mac_first_write(2 | 'I' << 8);
+    ether_mac_rest_write('L' | 'K' << 8 | 2 << 24);
+    ether_enable_write(0);
+    for (unsigned i = 0; i < RING; i++) {
+        received[i].address = (uintptr_t)rooms[i];
+        received[i].size = ROOM;
+        received[i].status = 0;
+    }
+    io_fence();
+    ether_rx1_tail_write(RING - 1);
+    ether_control_write(1 << CSR_ETHER_CONTROL_RECEIVE_OFFSET | 1 << CSR_ETHER_CONTROL_TRANSMIT_OFFSET |
+                        1 << CSR_ETHER_CONTROL_SPEED_OFFSET);
+    trace(TRACE_ETHER_GO, 0);
+    for (uint32_t n = 0; n < rounds; n++) {
+        unsigned at = n % RING;
+        WAIT(received[at].status & DONE, "Ethernet");
+        TIMED_BEGIN();
+        uint32_t state = received[at].status;
+        turn_round((uint16_t *)(rooms[at] + ETHER_PAD));
+        sent[at].address = (uintptr_t)rooms[at] + ETHER_PAD;
+        sent[at].size = state & 0xffff;
+        sent[at].status = 0;
+        io_fence();
+        ether_tx_tail_write((n + 1) % RING);
+        sample[n] = TIMED_END();
+        received[at].status = 0; /* its room is free by the time that the ring comes round */
+        io_fence();
+        ether_rx1_tail_write(at);
+    }
+    WAIT(sent[(rounds - 1) % RING].status & DONE, "Ethernet");
+    while (ether_status_read() & 1 << CSR_ETHER_STATUS_SENDING_OFFSET)
+        ;
+    ether_control_write(0);
+}
+
 static int handler_floor(void)
 {
     static const struct {
         const char *name;
         void (*run)(uint32_t rounds);
-    } devices[] = {{"dma", dma}, {"pio", pio}, {"ether", ether}};
+    } devices[] = {{"dma", dma}, {"request", whole_request}, {"pio", pio}, {"ether", ether}, {"reply", answer_echoes}};
     char device[8];
     uint32_t rounds = bootargs_number(BOOT(bench_handler_floor, rounds));
     burst = bootargs_number(BOOT(bench_handler_floor, burst));
@@ -217,10 +299,10 @@ static int handler_floor(void)
     for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
         if (strcmp(device, devices[i].name) || !rounds || !burst)
             continue;
-        if (devices[i].run != ether && !DISK(SECTORS))
+        if (devices[i].run != ether && devices[i].run != answer_echoes && !DISK(SECTORS))
             panic("run=handler-floor: there is no drive: give --disk IMAGE");
-        uint32_t least =
-            UINT32_MAX; /* from the cache, and with nothing between: what is measured would be short of more */
+        /* From the cache, and with nothing between: what is measured would be short of more. */
+        uint32_t least = UINT32_MAX;
         empty = 0;
         for (unsigned k = 0; k < 8; k++) {
             TIMED_BEGIN();
@@ -236,8 +318,9 @@ static int handler_floor(void)
                 (unsigned long)quantile(sample, rounds, 50), (unsigned long)quantile(sample, rounds, 100));
         return 0;
     }
-    panic("run=handler-floor: device is dma, pio or ether; rounds and burst 1 at least");
+    panic("run=handler-floor: device is dma, request, pio, ether or reply; rounds and burst 1 at least");
 }
 
-RUN("handler-floor", "register and ring accesses of a device's handler, by themselves (device=dma|pio|ether)",
+RUN("handler-floor",
+    "register and ring accesses of a device's handler, by themselves (device=dma|request|pio|ether|reply)",
     handler_floor);

@@ -147,7 +147,7 @@ OF_FILES: dict[str, tuple[Parameter, ...]] = {
         _number("piece", 4096, 32_768, "that is written and read at a time", "bytes", 8),
         _number("block", 1024, 4096, "of the file system", "bytes", 1024)),
     "bench/handler_floor": (
-        _word("device", "dma", ("dma", "pio", "ether"), "whose accesses are timed"),
+        _word("device", "dma", ("dma", "request", "pio", "ether", "reply"), "what is timed"),
         _rounds(32, 1024),
         _number("burst", 1, 16, "frames that have come at once", "frames", 1)),
     "bench/intr_floor": (_number("samples", 64, 200, "interrupts", "interrupts", 1),),

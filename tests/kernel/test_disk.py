@@ -168,7 +168,7 @@ def test_without_a_drive_the_run_says_so(tmp_path):
 def test_what_a_handler_cannot_do_without(tmp_path):
     """run=handler-floor: at least the bus's cycles of each access (docs/registers.md), and one line of memory."""
     read, write, miss = 16, 14, 20
-    least = {"dma": write + miss, "pio": 1 + 16 * 256 * read, "ether": 2 * write + miss}
+    least = {"dma": write + miss, "pio": 1 + 16 * 256 * read, "ether": 2 * write + miss, "request": 512}
     for device, floor in least.items():
         made = run(tmp_path / device, 1, "spl-optim", f"run=handler-floor hz=0 device={device} rounds=4",
                    "profile=fast")

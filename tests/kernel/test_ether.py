@@ -24,6 +24,11 @@ RESTARTS = int(os.environ.get("RESTARTS", "3"))
 SIZES = (0, 1, 2, 17, 56, 57, 58, 500, 1471, 1472)
 
 
+def wire_cycles(frame):
+    """Of a frame on the wire at 100 Mbit/s, with preamble and FCS."""
+    return -(-(8 + len(frame) + 4) * 8 * 60 // 100)
+
+
 def build(sync, way):
     """What is compiled differs from the disks' tests in net/ at the most."""
     return DISK_BUILDS[sync] | {"net": way}
@@ -72,6 +77,25 @@ def every_echo(tmp_path, sync, way, harts=1, hz=1000):
                      sync=sync, way=way, bootargs="net.threads=2", hz=hz)
     assert sorted(sent) == sorted([frames.arp_answer(), *map(frames.answer, requests)])
     assert boot.result("test")["echoes"] == len(requests)
+
+
+def test_a_loop_that_answers_each_echo_is_the_floor_of_who_does(tmp_path):
+    """The same replies, to the byte, without a kernel around; and what the record says of how late they leave."""
+    carries = next(request for request in map(frames.echo, range(1000, 60_000))
+                   if request[36] >= 0xf8 and request[37] == 0xff)      # the reply's checksum, out of its 16 bits
+    start, pace = 1_500_000, 1000
+    requests = [*(frames.echo(n, size) for n, size in enumerate(SIZES)), carries]
+    file = frames.write_pcap(tmp_path / "in.pcap", paced(requests, pace), False)
+    _, done = simulate(tmp_path, f"run=handler-floor device=reply rounds={len(requests)}", "--ether-in", file,
+                       "--ether-start", start, hz=0)
+    boot = ended(tmp_path, done.returncode, done.stdout + done.stderr)
+    assert boot.status == 0, boot.report()
+    sent = frames.read_pcap(tmp_path / "ether.pcap")
+    assert [frame for _, frame in sent] == [frames.answer(request) for request in requests]
+    late = [round(at * 60) - wire_cycles(frame) - (start + n * pace * 60) for n, (at, frame) in enumerate(sent)]
+    seen = boot.record["ether"]["turnaround"]
+    assert (seen["count"], seen["min"], seen["max"], seen["total"]) == (len(late), min(late), max(late), sum(late))
+    assert boot.result("handler_floor")["max"] < min(late), boot.report()
 
 
 def test_a_quota_of_no_frame_is_refused(tmp_path):
@@ -381,7 +405,7 @@ def test_a_cable_pulled_in_the_midst_of_a_frame_costs_that_frame_alone(tmp_path,
     sent, cut, counts = run("whole")
     assert (sent, cut) == ([frames.arp_answer(), *answers], 0)
     (ends,) = (at for at, frame in frames.read_pcap(tmp_path / "whole/ether.pcap") if frame == answers[1])
-    leaves = round(ends * 60) - (8 + len(answers[1]) + 4) * 8 * 60 // 100 + 1 + word
+    leaves = round(ends * 60) - wire_cycles(answers[1]) + 1 + word
     for back in (3, 20_000):    # also when it comes back before the frame is over
         sent, cut, counts = run(f"leaves-{back}", "--ether-unplug", f"{leaves}:{leaves + back}")
         assert (sent, cut) == ([frames.arp_answer(), answers[0], *answers[2:]], 1) and counts["tx_no_link"] == 1

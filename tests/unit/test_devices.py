@@ -26,8 +26,8 @@ SEEDS = int(os.environ.get("DEVICE_SEEDS", "1"))
 DRIVER = Path(__file__).with_name("devices.cpp")
 # devices/line_speed.cpp is compiled alone: its header has the same names as <termios.h>.
 ALONE = "devices/line_speed.cpp"
-TOGETHER = sorted(str(path.relative_to(HARNESS)) for folder in ("devices", "support") for path in
-                  (HARNESS / folder).glob("*.cpp") if path.name not in ("line_speed.cpp", "crew.cpp"))
+TOGETHER = sorted(str(path.relative_to(HARNESS)) for names in ("devices/*", "support/*", "watch/statistics") for path in
+                  HARNESS.glob(f"{names}.cpp") if path.name not in ("line_speed.cpp", "crew.cpp"))
 TYPES = "#pragma once\n#include <cstdint>\n" + "".join(
     f"using {name} = uint{bits}_t;\n" for name, bits in (("CData", 8), ("SData", 16), ("IData", 32), ("QData", 64)))
 FLAGS = (LANGUAGE, "-O1", "-g1", "-Wall", "-Wextra", "-Wno-deprecated-declarations", "-fsanitize=address,undefined",

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cereal/archives/binary.hpp>
+#include <cereal/types/array.hpp>
 #include <cereal/types/deque.hpp>
 #include <cereal/types/set.hpp>
 #include <cereal/types/string.hpp>
@@ -219,6 +220,7 @@ void EtherPort::drive()
     if (sent_bytes >= queue.front().bytes.size()) {
         counts.to_target++;
         counts.to_target_bytes += queue.front().bytes.size() - PREAMBLE_BYTES;
+        came = queue.front().at;
         come_to_rest();
         return;
     }
@@ -262,6 +264,9 @@ void EtherPort::left(uint64_t cycle)
         return void(counts.bad_fcs++);
     counts.from_target++;
     counts.from_target_bytes += frame.size();
+    if (came && leaves > came)
+        turnaround.add(leaves - came);
+    came = 0;
     mix.add(end);
     mix.add(frame.data(), frame.size());
     own.insert(frame.substr(ADDRESS_BYTES, ADDRESS_BYTES));
@@ -321,7 +326,7 @@ void EtherPort::poll(uint64_t cycle)
 template <class Archive> void EtherPort::state(Archive &archive)
 {
     archive(unplug_at, plug_at, link, played_next, zero, begun, queue, sent_bytes, free_at, flood_next, flooded,
-            flood_period, flood_bytes, flood_left, driving, leaving, leaves, own, mix, counts);
+            flood_period, flood_bytes, flood_left, driving, leaving, leaves, own, came, turnaround, mix, counts);
 }
 
 void EtherPort::save(cereal::BinaryOutputArchive &archive) const
@@ -386,4 +391,5 @@ void EtherPort::record(Json &json) const
     json.number("dropped_no_link", counts.no_link).number("dropped_other_speed", counts.other_speed);
     json.number("cut", counts.cut).number("bad_fcs", counts.bad_fcs).number("played", played_next);
     json.number("flooded", flooded);
+    turnaround.write(json, "turnaround");
 }

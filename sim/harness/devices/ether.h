@@ -12,6 +12,7 @@
 #include "machine/facts.h"
 #include "machine/pins.h"
 #include "options/arguments.h"
+#include "watch/statistics.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/pcap.h"
@@ -104,6 +105,10 @@ class EtherPort final : public Device {
     // Not saved, but what the files have got, which is then what they held before.
     OutFile file, log; // what the target sent; what came from outside, so that it can be played again
     std::string before, log_before; // what they held at the checkpoint that was restored
+
+    // The cycle of the last bit of the frame that the target had last; 0: one of its own has left since.
+    uint64_t came = 0;
+    Spread turnaround; // from there to the first word that it sends
 
     Mix mix;
     struct {
