@@ -38,6 +38,8 @@ from support.parameters.machine import REGISTERS
 
 FOLDER = Path(__file__).parent
 ALL = ["*"]             # as the default of a key with choices: all of them
+FULL = "full"           # of layouts: as many as an interval of quantiles wants
+FULL_LAYOUTS = tuple(map(str, range(1, 21)))
 IMAGE = "@"             # before the name of an image of sim/images/disks.py
 FILE_BYTES = 65536      # the file that paper `sync` sends down its serial line
 
@@ -148,13 +150,14 @@ class LayoutKey:
     def parse(self, text):
         """As of Key."""
         parts = [part.strip() for part in text.split(",") if part.strip()]
+        parts = [one for part in parts for one in (FULL_LAYOUTS if part == FULL else (part,))]
         wrong = [part for part in parts if not LAYOUT.fullmatch(part)]
         if wrong or not parts:
             raise SettingError(f"{self.name}: '{text}' is not one of {self.domain()}")
         return _one_or_list([part if part == PROFILE else int(part) for part in parts])
 
     def domain(self):
-        return LAYOUT_DOMAIN
+        return f"{LAYOUT_DOMAIN}, or {FULL}, which is 1 to {len(FULL_LAYOUTS)}"
 
     def default_text(self):
         return written(self.default)

@@ -39,6 +39,12 @@ def request(run, sync):
     return disk["cycles"] / (disk["bytes"] // disk["request"])
 
 
+def turnaround(run, sync):
+    """Mean cycles from a frame's last bit on the wire to its reply's first."""
+    seen = run.get("ether", {}).get("turnaround", {"count": 0})
+    return seen["total"] / seen["count"] if seen["count"] else None
+
+
 def idle(way):
     return line("intr_latency", "p50", {"load": "idle", "to": way})
 
@@ -58,7 +64,8 @@ PATHS = {
     "cached write of a byte": (("file", each_call("write")), [("file-floor", each_call("write"))]),
     "a request's handler": (("request", line("handler", "p50")), [("request-floor", line("handler_floor", "p50"))]),
     "a frame's handler": (("frame", line("handler", "p50")), [("frame-floor", line("handler_floor", "p50"))]),
-    "disk request to return": (("request", request), []),
+    "disk request to return": (("request", request), [("return-floor", line("handler_floor", "p50"))]),
+    "frame in to frame out": (("frame", turnaround), [("reply-floor", turnaround)]),
 }
 
 
