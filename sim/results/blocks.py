@@ -28,6 +28,7 @@ LAYOUTS = 5             # of a block that does not say
 SOURCES = ("kernel", "user", "firmware", "soc", "hw", "support")       # what objects and SoC are made from
 SUFFIXES = (".c", ".h", ".S", ".ld", ".mk", ".py", ".scala", ".toml", ".json", "Makefile")
 FRESH, STALE, CHANGED, NEVER = "fresh", "stale", "sources changed", "never measured"
+EMPTY = "> **Stale.** Not measured yet: `./interlock results {name}` does it."
 REFERENCE = re.compile(r"<!--= (?P<block>[a-z][\w-]*): (?P<path>[^>]*?) -->(?P<text>[^<]*)<!-- -->")
 MARKS = r"(?P<begin><!-- begin {name}: (?P<parts>[^>]*?) -->)(?P<content>.*?)(?P<end><!-- end {name} -->)"
 STATE = re.compile(r"^(<sub>Measured .*</sub>|> \*\*Stale\.\*\* .*)\n+", re.MULTILINE)
@@ -225,7 +226,8 @@ def mark(text, block, entry, how):
     """A page in which the block says how it is; its figures stay."""
     def replaced(found):
         content = folded(STATE.sub("", found["content"].strip() + "\n").strip())
-        return "\n\n".join([found["begin"], headed(block, entry, how), content, found["end"]])
+        head = headed(block, entry, how) if content else EMPTY.format(name=block.name)
+        return "\n\n".join([found["begin"], head, *filter(None, [content]), found["end"]])
     return re.sub(MARKS.format(name=re.escape(block.name)), replaced, text, flags=re.DOTALL)
 
 
