@@ -1,7 +1,10 @@
-"""Writes docs/boards-resources.md from the records of builds: `python -m soc.boards.resources`. What the page has
-already of builds that there is no record of stays: a build takes up to an hour, and records are not committed."""
+"""Writes docs/boards-resources.md and docs/boards-by-core.csv from the records of builds:
+`python -m soc.boards.resources`. What they have already of builds that there is no record of stays: a build takes up to
+an hour, and records are not committed."""
 
 import argparse
+import csv
+import io
 import json
 import re
 from dataclasses import asdict, dataclass
@@ -15,6 +18,7 @@ from soc.fpga.synthesis import SynthesisOptions
 from support.cache import REPO
 
 PAGE = REPO / "docs" / "boards-resources.md"
+BY_CORE = "boards-by-core.csv"      # beside the page
 INTRODUCTION = """# What the boards' bitstreams take
 
 Made by `python -m soc.boards.resources` from the records of builds that `make bitstream` leaves in
@@ -34,8 +38,9 @@ as long as the longest elsewhere. `port_registers=False`: no registers before th
 the PIC's accounting. `placer=heap`, `router=router2`: nextpnr's own choices. `small`: area comes before clock rate.
 `prediction=none`, `tlb_entries=2`: harts that do not predict branches, or have half the entries in their TLBs."""
 BUILDS, PATHS, TUNINGS, CORES, TOOLS = (
-    "Builds", "Longest paths", "What each measure gives", "By core: ", "Made with")      # the page's headings
+    "Builds", "Longest paths", "What each measure gives", "By core", "Made with")      # the page's headings
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
+CORE_COLUMNS = ["build", "core", *COLUMNS.values(), "longest path, ns"]
 
 
 def line(cells: list[str]) -> str:
@@ -110,17 +115,19 @@ class Page:
             {record[step]["tool"] for record in records for step in ("synthesis", "placement")})
 
     @classmethod
-    def read(cls, text: str) -> "Page":
-        """From what `str` made of one; empty from ""."""
+    def read(cls, text: str, by_core: str = "") -> "Page":
+        """From what `str` and `by_core` made of one; empty from ""."""
         parts = dict(re.findall(r"^## ([^\n]*)\n\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE))
 
         def rows(heading: str) -> list[list[str]]:
             lines = [text for text in parts.get(heading, "").splitlines() if text.startswith("|")]
             return [[cell.strip() for cell in text.strip("|").split("|")] for text in lines[2:]]
 
+        cores: dict[str, list[list[str]]] = {}
+        for build, *row in list(csv.reader(io.StringIO(by_core)))[1:]:
+            cores.setdefault(build, []).append(row)
         return cls({tuple(row[:4]): row for row in rows(BUILDS)}, {row[0]: row for row in rows(PATHS)},
-                   {tuple(row[:2]): row for row in rows(TUNINGS)},
-                   {heading.removeprefix(CORES): rows(heading) for heading in parts if heading.startswith(CORES)},
+                   {tuple(row[:2]): row for row in rows(TUNINGS)}, cores,
                    set(re.findall(r"^- (.*)$", parts.get(TOOLS, ""), re.MULTILINE)))
 
     def __or__(self, newer: "Page") -> "Page":
@@ -128,15 +135,16 @@ class Page:
         return Page(self.builds | newer.builds, self.paths | newer.paths, self.tunings | newer.tunings,
                     self.cores | newer.cores, self.tools | newer.tools)
 
+    def by_core(self) -> str:
+        """The cores of each build as CSV, in the catalog's order."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(CORE_COLUMNS)
+        writer.writerows([build, *row] for build in sorted(self.cores, key=place) for row in self.cores[build])
+        return text.getvalue()
+
     def __str__(self) -> str:
-        """In Markdown, in the catalog's order. The same rows give the same text."""
-        boards = list(BOARDS)
-
-        def place(build: str, other: str = "-", harts: str = "0") -> tuple:
-            board, fpga = build.replace(",", "").split()[:2]
-            return (boards.index(board) if board in boards else len(boards), board, fpga, other != "-", other,
-                    int(harts), build)
-
+        """In Markdown, in the catalog's order, without the cores. The same rows give the same text."""
         parts = [
             INTRODUCTION, f"## {BUILDS}",
             table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
@@ -148,10 +156,18 @@ class Page:
                   sorted(self.paths.values(), key=lambda row: place(row[0])), words=4),
             f"## {TUNINGS}", MEASURES,
             table(["build", "other than in the catalog", "reached, MHz", "slower by", "LUT", "fewer LUT by"],
-                  sorted(self.tunings.values(), key=lambda row: place(*row[:2])), words=2)]
-        for build in sorted(self.cores, key=place):
-            parts += [f"## {CORES}{build}", table(["core", *COLUMNS.values(), "longest path, ns"], self.cores[build])]
+                  sorted(self.tunings.values(), key=lambda row: place(*row[:2])), words=2),
+            f"## {CORES}", f"What each core takes in each build of the catalog, and the longest path that ends in it: "
+            f"[{BY_CORE}]({BY_CORE})."]
         return "\n\n".join([*parts, f"## {TOOLS}", "\n".join(f"- {tool}" for tool in sorted(self.tools))]) + "\n"
+
+
+def place(build: str, other: str = "-", harts: str = "0") -> tuple:
+    """What builds are sorted by: the catalog's order."""
+    boards = list(BOARDS)
+    board, fpga = build.replace(",", "").split()[:2]
+    return (boards.index(board) if board in boards else len(boards), board, fpga, other != "-", other, int(harts),
+            build)
 
 
 def tunings(records: list[dict]) -> list[list[str]]:
@@ -201,8 +217,11 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m soc.boards.resources", description=__doc__.split(":")[0])
     parser.add_argument("--out", type=Path, default=PAGE, help="the page to write (default: docs/boards-resources.md)")
     options = parser.parse_args()
-    older = Page.read(options.out.read_text() if options.out.exists() else "")
-    options.out.write_text(str(older | Page.of(read(records_folder()))))
+    by_core = options.out.with_name(BY_CORE)
+    older = Page.read(*(path.read_text() if path.exists() else "" for path in (options.out, by_core)))
+    page = older | Page.of(read(records_folder()))
+    options.out.write_text(str(page))
+    by_core.write_text(page.by_core())
     print(options.out)
 
 
