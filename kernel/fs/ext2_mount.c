@@ -459,8 +459,8 @@ static int root_of(struct mount *m, struct vnode **vpp)
 static int sync_all(struct mount *m)
 {
     struct ext2 *fs = EXT2(m);
-    if (m->read_only)
-        return 0;
+    if (m->read_only) /* from the beginning, or as its log has ended, which has not all that was done */
+        return fs->log ? ext2_commit(fs) : 0;
     ext2_update_all(fs);
     int error = ext2_return_ahead(fs, 0), e = ext2_commit(fs);
     return error ? error : e;

@@ -143,23 +143,30 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
     return error;
 }
 
+/* Whether the directory, locked, may get this name: 0 or an error; first whether it has it, as `mkdir -p` asks. */
+static int is_free(struct inode *dp, const char *name, uint32_t length)
+{
+    uint32_t number;
+    if (length > NAME_MOST)
+        return -ENAMETOOLONG;
+    if (!dp->disk.links)
+        return -ENOENT;
+    int error = ext2_dir_find(dp, name, length, &number);
+    if (error != -ENOENT)
+        return error ? error : -EEXIST;
+    return read_only(dp) ? -EROFS : 0;
+}
+
 static int ext2_create(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr,
                        const char *target, struct vnode **vpp)
 {
     struct inode *dp = INODE(dvp), *ip;
     struct ext2 *fs = dp->fs;
-    uint32_t number;
-    if (read_only(dp))
-        return -EROFS;
-    if (length > NAME_MOST)
-        return -ENAMETOOLONG;
-    if (!dp->disk.links)
-        return -ENOENT;
+    int error = is_free(dp, name, length);
+    if (error)
+        return error;
     if (attr->type == VDIR && dp->disk.links >= EXT2_LINKS_MOST)
         return -EMLINK;
-    int error = ext2_dir_find(dp, name, length, &number);
-    if (error != -ENOENT)
-        return error ? error : -EEXIST;
     do {
         error = ext2_begin(fs);
         if (error)
@@ -190,18 +197,11 @@ static int link_file(struct inode *dp, const char *name, uint32_t length, struct
 static int ext2_link(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp)
 {
     struct inode *dp = INODE(dvp), *ip = INODE(vp);
-    uint32_t number;
-    if (read_only(dp))
-        return -EROFS;
     if (dvp->mount != vp->mount)
         return -EXDEV;
-    if (length > NAME_MOST)
-        return -ENAMETOOLONG;
-    if (!dp->disk.links)
-        return -ENOENT;
-    int error = ext2_dir_find(dp, name, length, &number);
-    if (error != -ENOENT)
-        return error ? error : -EEXIST;
+    int error = is_free(dp, name, length);
+    if (error)
+        return error;
     if (vp->type == VDIR) /* dvp itself, perhaps */
         return -EPERM;
     lock_write(&vp->lock);

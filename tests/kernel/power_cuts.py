@@ -175,12 +175,13 @@ def check_database(image, log, cut, journal):
     return wrong
 
 
-def new_image(path, journal, kilobytes):
+def new_image(path, journal, kilobytes, files=None):
+    """With what is in the folder `files`, if that is given."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(kilobytes << 10))
     features = "none,filetype,sparse_super" + (",has_journal" if journal else "")
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", features, *(["-J", "size=1"] if journal else []), "-b", 1024,
-         "-I", 128, "-N", 128, "-g", 768, path)
+         "-I", 128, "-N", 128, "-g", 768, *(["-d", files] if files else []), path)
     return path
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sim.images import programs
 from tests.kernel import damaged_images, power_cuts
-from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
+from tests.kernel.machine import BEYOND, DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import host
 
 OURS = Path(__file__).parent / "programs"
@@ -113,6 +113,25 @@ def test_a_program_has_its_files_on_the_disk(tmp_path):
     assert host("debugfs", "-R", "cat /d/d/log", left) == b"even\nodd\neven\nodd\nev"
     listing = host("debugfs", "-R", "ls -p /d/d", left).decode()
     assert listing.count("a file of a long name") == 12 and "/way/" in listing
+
+
+@pytest.mark.parametrize("sync, build, journal", [("cli-optim", {}, True), ("spl-optim", SERIAL, False),
+                                                  ("spl-pessim", BEYOND, False)])
+def test_what_is_mounted_read_only_is_not_changed(tmp_path, sync, build, journal):
+    """Whatever a program calls, and not by a byte; the image is clean, so that nothing is to be carried out of its log.
+    The root is the archive, on which the disk is mounted by a call."""
+    (tmp_path / "files/d").mkdir(parents=True)
+    for name, text in (("f", "text"), ("d/x", "x")):
+        (tmp_path / "files" / name).write_text(text)
+    (tmp_path / "files/l").symlink_to("f")
+    disk = power_cuts.new_image(tmp_path / "disk.img", journal, 3072, tmp_path / "files")
+    before = disk.read_bytes()
+    files = {"readonly": programs.build_program([OURS / "readonly.c"])}
+    run, left = on_disk(tmp_path / "out", disk, 1, sync,
+                        f"run=user program=readonly args=disk0 hz=1000 bufs=64 journal={int(journal)}", build,
+                        files=files)
+    assert ", 0 failed" in run.console, run.report()
+    assert left.read_bytes() == before
 
 
 def test_memory_that_is_short_goes_to_a_file_on_the_disk_and_comes_back(tmp_path):

@@ -2075,6 +2075,37 @@ HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
     end();
 }
 
+static bool no_write_works(const struct buf *bp)
+{
+    return !(bp->flags & B_READ);
+}
+
+/* A log that has ended has not all that was done: whoever asks is told so, as often as it is asked, until the unmount. */
+HOST_TEST(an_ended_log_is_told_to_whoever_asks)
+{
+    with_a_journal();
+    begin(4096, "-b 1024 -I 128 -N 256", 64, 20, 1);
+    struct vnode *a, *b;
+    CHECK_EQUAL(pwrite_ours("a", 0, long_file, 1024), 0);
+    CHECK_EQUAL(pwrite_ours("b", 0, long_file, 1024), 0);
+    CHECK_EQUAL(namei(0, "a", true, &a), 0);
+    CHECK_EQUAL(namei(0, "b", true, &b), 0);
+    CHECK_EQUAL(vfs_sync(), 0);
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    transfer_fails = no_write_works;
+    for (unsigned i = 0; i < 6; i++) {
+        CHECK_EQUAL(i % 3 == 0 ? vfs_sync() : vfs_fsync(i % 3 == 1 ? a : b), -EIO);
+        transfer_fails = 0; /* that it could be written now changes nothing */
+    }
+    CHECK_EQUAL(vfs_make(0, "e", VDIR, 0755, 0, 0), -EROFS);
+    vrele(a);
+    vrele(b);
+    CHECK_EQUAL(vfs_unmount_all(), -EIO);
+    mount_there();
+    CHECK_EQUAL(vfs_sync(), 0);
+    end();
+}
+
 /*
  * Each file that was there when a write failed is told of it, once: the one that is asked first takes it from no other.
  */

@@ -1,8 +1,8 @@
 /*
  * One file, read, written, cut, appended to, and mapped, at random, beside a model of it (as the file system exerciser
  * fsx does): by the open file, the vnode, ext2, the pager of files and virtual memory, with an image of the host's
- * mke2fs, which its e2fsck and debugfs look at in the end. FSX_OPERATIONS of the environment says how many. Beside
- * that, a file that pages of memory are put into. Sources: fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c file/file.c
+ * mke2fs, which its e2fsck and debugfs look at in the end; and while it is so, the power goes. FSX_OPERATIONS of the
+ * environment says how many, FSX_CUTS how many cuts. Beside that, a file that pages of memory are put into. Sources: fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c file/file.c
  * fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
  * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/object.c vm/fault.c vm/page.c
  * vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fs/ext2.h"
@@ -30,7 +31,7 @@
 #include "vm/object.h"
 #include "vm/swap.h"
 
-#define DISK_SIZE (2u << 20)
+#define DISK_SIZE (2304u << 10) /* a journal wants more than 2 MiB */
 #define MOST 300000u /* bytes of the file */
 #define PIECE 20000u /* bytes of an operation */
 #define BUFFER 0x20000000u /* of the program */
@@ -38,6 +39,7 @@
 #define MAPPED (MOST + 3 * PAGE_SIZE)
 
 static uint8_t *disk;
+static void (*sector_written)(uint32_t sector, const uint8_t *data); /* or 0 */
 static struct blockdev device = {.name = "disk", .sectors = DISK_SIZE / SECTOR_SIZE};
 static char folder[64];
 
@@ -48,6 +50,8 @@ static void strategy(struct blockdev *d, struct buf *bp)
         memcpy(bp->data, disk + (size_t)bp->sector * SECTOR_SIZE, bp->size);
     else
         memcpy(disk + (size_t)bp->sector * SECTOR_SIZE, bp->data, bp->size);
+    for (uint32_t i = 0; sector_written && !(bp->flags & B_READ) && i < bp->size / SECTOR_SIZE; i++)
+        sector_written(bp->sector + i, bp->data + (size_t)i * SECTOR_SIZE);
     if (bp->flags & B_ASYNC)
         biodone(bp);
     else
@@ -253,6 +257,9 @@ static void one_operation(void)
     CHECK_EQUAL(host_locks_held, 0);
 }
 
+static const char *make_image = "PATH=$PATH:/usr/sbin:/sbin; truncate -s 2304K %s/image; mke2fs -q -F -t ext2 -O "
+                                "none,filetype,sparse_super -b 1024 -I 128 -N 160 %s/image >/dev/null 2>&1";
+
 static void begin(uint32_t pages)
 {
     strcpy(folder, "/tmp/fsx-XXXXXX");
@@ -260,11 +267,10 @@ static void begin(uint32_t pages)
     atexit(clean_up);
     disk = malloc(DISK_SIZE);
     device.strategy = strategy;
-    shell("PATH=$PATH:/usr/sbin:/sbin; truncate -s 2M %s/image; mke2fs -q -F -t ext2 -O none,filetype,sparse_super "
-          "-b 1024 -I 128 -N 160 %s/image >/dev/null 2>&1");
+    shell(make_image);
     transfer_image("r");
     fake_vm_init(pages, 0);
-    bio_start(24, 8);
+    bio_start(fake_journal ? 80 : 24, 8);
     inodes_init(8);
     namecache_init();
     struct mount *m;
@@ -279,10 +285,20 @@ static void end(void)
     transfer_image("w");
 }
 
-HOST_TEST(a_file_is_what_its_model_is)
+#define JOURNALLED                                                                     \
+    "PATH=$PATH:/usr/sbin:/sbin; truncate -s 2304K %s/image; mke2fs -q -F -t ext2 -O " \
+    "none,filetype,sparse_super,has_journal -J size=1 -b 1024 -I 128 -N 160 %s/image >/dev/null 2>&1"
+
+static void with_a_journal(void)
+{
+    fake_journal = 1;
+    make_image = JOURNALLED;
+}
+
+static void file_and_model(unsigned usual)
 {
     const char *more = getenv("FSX_OPERATIONS");
-    unsigned operations = more ? strtoul(more, 0, 10) : 6000;
+    unsigned operations = more ? strtoul(more, 0, 10) : usual;
     chance = random_from(more ? operations : 1, 18);
     begin(600);
     uint32_t address = BUFFER;
@@ -304,6 +320,178 @@ HOST_TEST(a_file_is_what_its_model_is)
     static uint8_t back[sizeof model];
     CHECK(left && fread(back, 1, sizeof back, left) == size && !memcmp(back, model, size));
     fclose(left);
+}
+
+HOST_TEST(a_file_is_what_its_model_is)
+{
+    file_and_model(6000);
+}
+
+HOST_TEST(a_file_is_what_its_model_is_with_a_journal)
+{
+    with_a_journal();
+    file_and_model(2000);
+}
+
+/* The power goes. ------------------------------------------------------------------------------------------------- */
+
+#define CACHED 4096u
+#define STALE 0xa5 /* in all blocks that are free at first; the model has none of it in four bytes on end */
+
+static struct {
+    uint32_t sector;
+    uint8_t data[SECTOR_SIZE];
+} cached[CACHED]; /* what has been written since the last flush */
+static unsigned cached_count, until_cut, cuts_left;
+static uint8_t medium[DISK_SIZE], before[MOST + PIECE], kept[MOST]; /* kept: as sync has acknowledged it */
+static bool sure[MOST]; /* and nothing has been written there since */
+static uint32_t sure_size;
+
+static void look_at_what_is_left(void)
+{
+    static uint8_t back[sizeof model];
+    char path[96];
+    unsigned of = random_below(&chance, 17);
+    memcpy(disk, medium, DISK_SIZE);
+    for (unsigned i = 0; i < cached_count; i++)
+        if (random_below(&chance, 16) < of)
+            memcpy(disk + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
+    transfer_image("w");
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s/image >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }");
+    if (fake_journal)
+        shell("! grep -v lost.found %s/fsck | grep -q '? yes' || { cat %s/fsck; false; }");
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 || { cat %s/fsck; false; }");
+    shell("PATH=$PATH:/usr/sbin:/sbin; debugfs -R 'dump /f %s/f' %s/image 2>/dev/null");
+    snprintf(path, sizeof path, "%s/f", folder);
+    FILE *left = fopen(path, "r");
+    CHECK(left);
+    uint32_t n = (uint32_t)fread(back, 1, sizeof back, left);
+    fclose(left);
+    CHECK(n >= sure_size);
+    for (uint32_t i = 0; i < sure_size; i++)
+        if (sure[i] && back[i] != kept[i])
+            host_failed(__FILE__, __LINE__, "byte %u is %#x, not %#x, which sync has acknowledged", i, back[i],
+                        kept[i]);
+    for (uint32_t i = 0; i + 4 <= n; i++)
+        if (back[i] == STALE && back[i + 1] == STALE && back[i + 2] == STALE && back[i + 3] == STALE)
+            host_failed(__FILE__, __LINE__, "byte %u is what another file had", i);
+}
+
+static void perhaps_cut(void)
+{
+    if (!cuts_left || --until_cut)
+        return;
+    until_cut = 1 + random_below(&chance, 400);
+    cuts_left--;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        look_at_what_is_left();
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    if (status)
+        host_failed(__FILE__, __LINE__, "%u cuts before the end", cuts_left);
+}
+
+static void cache_sector(uint32_t sector, const uint8_t *data)
+{
+    CHECK(cached_count < CACHED);
+    cached[cached_count].sector = sector;
+    memcpy(cached[cached_count++].data, data, SECTOR_SIZE);
+    perhaps_cut();
+}
+
+static int flush_cache(struct blockdev *d)
+{
+    CHECK(d == &device);
+    if (random_below(&chance, 8) == 0)
+        perhaps_cut(); /* when there is most to lose */
+    for (unsigned i = 0; i < cached_count; i++)
+        memcpy(medium + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
+    cached_count = 0;
+    return 0;
+}
+
+/* Of what the next operation may change nothing is sure while it runs; when it is over, what is another than before. */
+static void operation_between_cuts(void)
+{
+    uint32_t was = size;
+    struct random at_first = chance;
+    memcpy(before, model, sizeof before);
+    unsigned what = random_below(&at_first, 16); /* as one_operation draws first */
+    bool changes = (what >= 3 && what <= 6) || what >= 12;
+    static bool all[MOST];
+    uint32_t size_then = sure_size;
+    if (changes) { /* while it runs, any byte may be old or new */
+        memcpy(all, sure, sizeof all);
+        memset(sure, 0, sizeof sure);
+        sure_size = what == 6 ? 0 : sure_size;
+    }
+    one_operation();
+    if (what == 7) {
+        memcpy(kept, model, MOST);
+        memset(sure, true, sizeof sure);
+        sure_size = size;
+        return;
+    }
+    if (!changes)
+        return;
+    memcpy(sure, all, sizeof sure);
+    sure_size = MIN(size_then, MIN(was, size));
+    for (uint32_t i = 0; i < MOST; i += 64)
+        if (memcmp(before + i, model + i, MIN(64, MOST - i)) != 0)
+            memset(sure + i, false, MIN(64, MOST - i));
+}
+
+static void power_goes(bool journal)
+{
+    const char *more = getenv("FSX_CUTS");
+    uint32_t address = BUFFER;
+    cuts_left = more ? (unsigned)strtoul(more, 0, 10) : 6;
+    fake_journal = journal;
+    /* In each block that is free stands what a file had that is gone. */
+    make_image =
+        journal
+            ? "PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; mkdir %s/d; head -c 600000 /dev/zero | tr '\\000' '\\245' "
+              ">%s/d/g; truncate -s 2304K %s/image; cd %s; mke2fs -q -F -t ext2 -O none,filetype,sparse_super,has_journal -J "
+              "size=1 -b 1024 -I 128 -N 160 -d d image && debugfs -w -R 'rm g' image"
+            : "PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; mkdir %s/d; head -c 1800000 /dev/zero | tr '\\000' '\\245' "
+              ">%s/d/g; truncate -s 2304K %s/image; cd %s; mke2fs -q -F -t ext2 -O none,filetype,sparse_super -b 1024 -I "
+              "128 -N 160 -d d image && debugfs -w -R 'rm g' image";
+    chance = random_from(more ? cuts_left : 5, 18);
+    begin(600);
+    CHECK(memchr(disk, STALE, DISK_SIZE));
+    CHECK(!vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vnode));
+    CHECK_EQUAL(EXT2(vnode->mount)->log != 0, journal);
+    CHECK((file = vnode_file(vnode, FILE_READ | FILE_WRITE, 0)));
+    CHECK((map = vm_map_create()) && !vm_allocate(map, &address, 32 * PAGE_SIZE, VM_FIXED));
+    CHECK_EQUAL(vfs_sync(), 0);
+    memcpy(medium, disk, DISK_SIZE);
+    sector_written = cache_sector;
+    device.flush = flush_cache;
+    size = 0;
+    until_cut = 200;
+    for (unsigned i = 0; cuts_left; i++)
+        operation_between_cuts();
+    sector_written = 0;
+    if (mapped)
+        unmap_file();
+    file_release(file);
+    vm_map_release(map);
+    end();
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 || { cat %s/fsck; false; }");
+}
+
+HOST_TEST(the_power_goes_while_a_file_is_mapped)
+{
+    power_goes(false);
+}
+
+HOST_TEST(the_power_goes_while_a_file_is_mapped_with_a_journal)
+{
+    power_goes(true);
 }
 
 /* All that the disk has room for, or none of it. */
@@ -384,10 +572,10 @@ static void full_disk_operation(bool full)
     CHECK_EQUAL(host_locks_held, 0);
 }
 
-HOST_TEST(a_disk_without_room_loses_nothing_of_a_mapped_file)
+static void full_disk(unsigned usual)
 {
     const char *more = getenv("FSX_OPERATIONS");
-    unsigned operations = more ? strtoul(more, 0, 10) : 4000;
+    unsigned operations = more ? strtoul(more, 0, 10) : usual;
     uint32_t address = BUFFER;
     chance = random_from(more ? operations : 3, 18);
     begin(900);
@@ -429,6 +617,17 @@ HOST_TEST(a_disk_without_room_loses_nothing_of_a_mapped_file)
     vm_map_release(map);
     end();
     shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 || { cat %s/fsck; false; }");
+}
+
+HOST_TEST(a_disk_without_room_loses_nothing_of_a_mapped_file)
+{
+    full_disk(4000);
+}
+
+HOST_TEST(a_disk_without_room_loses_nothing_of_a_mapped_file_with_a_journal)
+{
+    with_a_journal();
+    full_disk(1500);
 }
 
 /* off_t has 32 bits: the last byte is number 2^31 - 2, however it comes there. */

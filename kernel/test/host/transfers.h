@@ -116,7 +116,9 @@ static uint32_t draw_directory(struct picture *p, const char *path, struct vnode
 {
     struct names *names = calloc(1, sizeof *names);
     uint32_t not_ours = 0;
-    CHECK_EQUAL(vfs_readdir(vp, 0, remember_name, names), 0);
+    int error = vfs_readdir(vp, 0, remember_name, names);
+    if (error)
+        host_failed(__FILE__, __LINE__, "%s cannot be read: %s", path, strerror(-error));
     qsort(names->name, names->count, sizeof names->name[0], by_name);
     for (uint32_t i = 0; i < names->count; i++) {
         char below[PATH_MOST];
@@ -1032,4 +1034,202 @@ HOST_TEST(a_log_that_cannot_be_written_leaves_memory_whole)
     printf("of %u drives that failed %u ended a log\n", drives, steps->ended);
     CHECK(steps->ended * 4 > drives);
     transfers_end(wrong);
+}
+
+/*
+ * A transfer that fails in the middle of many operations, of which much is delayed, with and without a journal: each operation gives what it
+ * gives without the fault, up to the first that tells of an error; what is seen then is the tree before or behind that one.
+ * Only contents may be lost later, and sync tells of them. EXT2_TRANSFERS=middle has many more.
+ */
+#define MIDDLES 10u
+#define MIDDLES_ALL 600u
+
+static struct middle { /* with the processes that try */
+    int error[STEPS_MOST];
+    char tree[STEPS_MOST + 1][sizeof((struct picture *)0)->text];
+    uint32_t transfers;
+} *middle;
+
+static const struct operation *one_of_operations(struct random *random)
+{
+    const struct operation *op;
+    do
+        op = &operations[random_below(random, OPERATIONS)];
+    while (op->operate == op_readdir); /* knows what is there */
+    return op;
+}
+
+/* What the operations do on a drive that is well. */
+static void take_middle(struct random random, uint32_t count)
+{
+    failing = true, fails_at = UINT32_MAX;
+    for (uint32_t i = 0; i <= count; i++) {
+        draw_apart(&shared->seen, 0);
+        memcpy(middle->tree[i], shared->seen.text, sizeof shared->seen.text);
+        if (i < count)
+            middle->error[i] = one_of_operations(&random)->operate();
+    }
+    middle->transfers = transfers_so_far;
+    _exit(0);
+}
+
+/* The line of a file without the sum of its contents, or nothing if it is `but`, or may be another name of that. */
+static const char *line_without(const char *line, const char *but, bool sums, char *to)
+{
+    const char *end = strchr(line, '\n');
+    size_t name = strcspn(line, " ");
+    unsigned mode = 0, links = 0, uid = 0;
+    unsigned long long size = 0;
+    int at = 0;
+    CHECK(sscanf(line + name, " %o %u %u %llu%n", &mode, &links, &uid, &size, &at) == 4);
+    *to = 0;
+    if (but && ((strlen(but) + 1 == name && !memcmp(line + 1, but, name - 1)) || (S_ISREG(mode) && links > 1)))
+        return end + 1;
+    memcpy(to, line, (size_t)(end - line));
+    to[end - line] = 0;
+    if (!sums && S_ISREG(mode))
+        to[name + (size_t)at] = 0;
+    return end + 1;
+}
+
+/* Whether two trees are alike, but for one file, and for the contents of all if `sums` do not count. */
+static bool trees_alike(const char *a, const char *b, const char *but, bool sums)
+{
+    char one[PATH_MOST + 600], other[PATH_MOST + 600];
+    while (*a || *b) {
+        *one = *other = 0;
+        while (*a && !*one)
+            a = line_without(a, but, sums, one);
+        while (*b && !*other)
+            b = line_without(b, but, sums, other);
+        if (strcmp(one, other))
+            return false;
+    }
+    return true;
+}
+
+static void is_tree_of(const char *when, uint32_t first, uint32_t last, const char *but, bool sums)
+{
+    for (uint32_t i = first; i <= last; i++)
+        if (trees_alike(shared->seen.text, middle->tree[i], but, sums))
+            return;
+    memcpy(shared->before.text, middle->tree[first], sizeof shared->before.text);
+    memcpy(shared->after.text, middle->tree[last], sizeof shared->after.text);
+    is_neither(when, &shared->seen);
+}
+
+static void fail_somewhere(struct random random)
+{
+    static const struct operation any = {0};
+    uint32_t count = 3 + random_below(&random, STEPS_MOST - 3), done = 0;
+    tried = &any;
+    if (random_below(&random, 2))
+        mount_again(); /* nothing is in memory */
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child)
+        take_middle(random, count);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && !status);
+    struct random where = random;
+    for (unsigned i = 0; i < 100; i++)
+        random_next(&where);
+    fails_at = random_below(&where, middle->transfers + 1);
+    fails_how = random_below(&where, HOWS);
+    failing = true;
+    transfers_so_far = 0;
+    shared->reached = false;
+    shared->what = 0;
+    struct vnode *root = vfs_root();
+    const struct ext2 *fs = EXT2(root->mount);
+    vrele(root);
+    const struct operation *op = 0;
+    bool told = false;
+    for (; done < count && !told; done++) {
+        op = one_of_operations(&random);
+        int error = op->operate();
+        nothing_is_held();
+        told = error != middle->error[done];
+        if (getenv("EXT2_STEPS"))
+            printf("step %u of %u, %s: %d, not %d; %u writes are lost\n", done, count, op->name, error,
+                   middle->error[done], device.lost_writes);
+    }
+    drive_is_well();
+    if (getenv("EXT2_STEPS"))
+        printf("%s of sector %d failed %s, at transfer %u of %u\n", shared->what ? shared->what : "nothing",
+               (int)shared->sector, how_it_fails[fails_how], fails_at, middle->transfers);
+    /* Without a log all that was delayed may be lost with a drive that writes nothing for a while: then what is left is sound, and no more. */
+    bool gone = !with_log && fails_how == DEAD && shared->what && strcmp(shared->what, "read"), whole = gone;
+    const char *but = told ? op->parts : 0;
+    uint32_t first = told ? done - 1 : done;
+    if (!gone) {
+        draw_all(&shared->seen);
+        is_tree_of("behind it", first, done, but, false);
+    }
+    for (uint32_t i = first; i <= done; i++)
+        whole |= trees_alike(shared->seen.text, middle->tree[i], but, true);
+    bool ended = fs->mount.read_only, errors = fs->errors;
+    int lost = vfs_sync();
+    CHECK(whole || lost || told); /* what is lost is told of */
+    errors |= fs->errors;
+    lost |= device.lost_writes != fs->lost_writes; /* the caller of fsync was told: e2fsck is asked for then, too */
+    int unmounted = vfs_unmount_all();
+    CHECK(unmounted != -EBUSY);
+    nothing_is_held();
+    CHECK_EQUAL(inodes_referenced(), 0);
+    CHECK_EQUAL(bio_busy(), 0);
+    if (with_log) { /* the log is carried out */
+        remount();
+        CHECK_EQUAL(vfs_unmount_all(), 0);
+    }
+    write_image();
+    status = status_of("e2fsck -fn %s", image);
+    bool asked = errors || (!with_log && (told || lost || unmounted));
+    if (status && !asked)
+        show_fsck("it is not sound, and nobody was told");
+    CHECK(!status || asked);
+    shared->told = status;
+    draw_what_is_left("unmounted", true);
+    if (!ended && !lost && !unmounted && !gone)
+        is_tree_of("unmounted", first, done, but, whole && !status);
+    _exit(0);
+}
+
+static void transfers_fail_somewhere(bool with_journal)
+{
+    const char *only = getenv("EXT2_TRANSFERS"), *one = getenv("EXT2_MIDDLE");
+    bool all = only && (!strcmp(only, "all") || !strcmp(only, "middle"));
+    unsigned wrong = 0, asked = 0, reached = 0;
+    if (only && !all)
+        return;
+    transfers_begin(with_journal, 24);
+    middle = mmap(0, sizeof *middle, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(middle != MAP_FAILED);
+    for (unsigned i = one ? (unsigned)atoi(one) : 0, end = one ? i + 1 : all ? MIDDLES_ALL : MIDDLES; i < end; i++) {
+        struct random random = random_from(79, i);
+        fflush(stdout);
+        shared->told = false;
+        pid_t child = fork();
+        if (!child)
+            fail_somewhere(random);
+        int status;
+        waitpid(child, &status, 0);
+        if (status)
+            printf("middle %u: status %d\n", i, status);
+        wrong += status != 0;
+        asked += shared->told;
+        reached += shared->reached;
+    }
+    printf("%u transfers failed in the middle, after %u e2fsck was asked for, %u wrong\n", reached, asked, wrong);
+    transfers_end(wrong);
+}
+
+HOST_TEST(a_transfer_fails_in_the_middle)
+{
+    transfers_fail_somewhere(false);
+}
+
+HOST_TEST(a_transfer_fails_in_the_middle_with_a_journal)
+{
+    transfers_fail_somewhere(true);
 }

@@ -14,6 +14,7 @@
 
 static uint8_t memory[FAKE_PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
 static uint32_t swap_pages;
+uint32_t fake_journal;
 volatile uint32_t pmap_shootdowns, pmap_calls, pmap_tables;
 bool (*host_upgrade_fails)(void);
 void (*fake_sleep)(const void *channel);
@@ -90,6 +91,8 @@ uint32_t page_address(const void *pointer)
 
 uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
 {
+    if (!strcmp(key, "journal"))
+        return fake_journal;
     if (strcmp(key, "vm.swap"))
         return otherwise;
     CHECK(swap_pages <= most);

@@ -15,6 +15,8 @@
 /* `swap` pages for the default pager, `pages` for all else; whatever was in RAM stays. */
 void fake_vm_init(uint32_t pages, uint32_t swap);
 
+extern uint32_t fake_journal; /* the boot argument journal= */
+
 /* The bytes at `address`, as user mode reaches them; 0: a fault that did not help, whose error is at *error. */
 void *fake_access(struct vm_map *map, uint32_t address, unsigned rights, int *error);
 
