@@ -1,16 +1,20 @@
 /*
  * power PROCESSES OPERATIONS SEED: processes make, write, append to, cut, rename, link, unlink and fsync files of their
  * own folders, and say of each operation in which cycles it began and ended. tests/kernel/power_cuts.py knows from that
- * what a power cut in between must leave. A file is of words that say whose they are; its name ends in its number.
+ * what a power cut in between must leave. A file is of words that say whose they are; its name ends in its number. Half
+ * of what is written is stored to pages that the file is mapped to; a mapping stays while other things happen to its
+ * file, and msync acknowledges what fsync does.
  *
  *   op BEGIN END KIND FILE ...      write FIRST COUNT VERSION, cut WORDS, name PATH, unlink, sync, each with the file's
  *                                   number
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +40,12 @@ static uint32_t state;
 static unsigned process, made;
 static char text[LOG_BYTES];
 static unsigned used;
+
+static struct { /* the mapping that is there now, of a file that may be gone since */
+    const struct file *of; /* 0: nobody's */
+    void *at;
+    size_t bytes;
+} mapping;
 
 static uint32_t below(uint32_t n)
 {
@@ -70,19 +80,42 @@ static void new_name(const struct file *f, char *name)
             "long-long-long-long", f->number);
 }
 
+static void map(const struct file *f, int fd, size_t bytes)
+{
+    if (mapping.at && munmap(mapping.at, mapping.bytes))
+        fail("munmap");
+    mapping.of = f;
+    mapping.bytes = bytes;
+    mapping.at = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapping.at == MAP_FAILED)
+        fail("mmap");
+}
+
+/* The file is made long enough first, by a hole; a mapping that reaches so far is used again. */
+static void store_words(const struct file *f, int fd, unsigned at, unsigned n)
+{
+    size_t end = (at + n) * sizeof *data;
+    if (at + n > f->size && ftruncate(fd, (off_t)end))
+        fail("ftruncate");
+    if (mapping.of != f || mapping.bytes < end || !below(3))
+        map(f, fd, end);
+    memcpy((struct word *)mapping.at + at, data, n * sizeof *data);
+}
+
 static void write_words(struct file *f)
 {
     unsigned at = below(3) ? f->size : below(f->size + 1), n = 1 + below(WORDS - 1);
     for (unsigned i = 0; i < n; i++)
         data[i] = (struct word){(uint16_t)f->number, (uint16_t)(f->version + 1), at + i};
     uint64_t begin = cycles();
-    int fd = open(f->name, O_CREAT | O_WRONLY, 0644);
+    int fd = open(f->name, O_CREAT | O_RDWR, 0644);
     if (fd < 0)
         fail(f->name);
-    ssize_t done = pwrite(fd, data, n * sizeof *data, (off_t)(at * sizeof *data));
-    close(fd);
-    if (done != (ssize_t)(n * sizeof *data))
+    if (below(2))
+        store_words(f, fd, at, n);
+    else if (pwrite(fd, data, n * sizeof *data, (off_t)(at * sizeof *data)) != (ssize_t)(n * sizeof *data))
         fail("write");
+    close(fd);
     f->version++;
     SAY(begin, "write %u %u %u %u\n", f->number, at, n, f->version);
     f->size = at + n > f->size ? at + n : f->size;
@@ -101,9 +134,10 @@ static void cut(struct file *f)
 static void sync_file(const struct file *f)
 {
     int fd = open(f->name, O_RDONLY);
+    bool by_map = mapping.of == f && below(2);
     uint64_t begin = cycles();
-    if (fd < 0 || fsync(fd))
-        fail("fsync");
+    if (fd < 0 || (by_map ? msync(mapping.at, mapping.bytes, MS_SYNC) : fsync(fd)))
+        fail(by_map ? "msync" : "fsync");
     SAY(begin, "sync %u\n", f->number);
     close(fd);
 }
@@ -129,6 +163,8 @@ static void unlink_file(struct file *f)
         fail("unlink");
     SAY(begin, "unlink %u\n", f->number);
     f->number = 0;
+    if (mapping.of == f)
+        mapping.of = 0; /* and stays, with what nobody can name any more */
 }
 
 static void one_thing(void)
