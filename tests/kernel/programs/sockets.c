@@ -10,8 +10,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "user/abi.h"
 
 static int wrong;
 
@@ -174,6 +177,48 @@ static void loop_back(void)
     expect("close", close(fd) | close(other) | close(listening_fd), 0);
 }
 
+static struct user_net_status status_of(int fd)
+{
+    struct user_net_status status = {99, 99, 99};
+    expect("SIOCNETSTATUS", ioctl(fd, USER_SIOCNETSTATUS, &status), 0);
+    return status;
+}
+
+/* What the network has in use: a connection more for each socket, and buffers for what nobody has read. */
+static void network_status(void)
+{
+    struct sockaddr_in of;
+    int fd = socket(AF_INET, SOCK_STREAM, 0), other[4], pipes[2];
+    struct user_net_status at_first = status_of(fd), now;
+    expect("the address", (long)ntohl(at_first.address), 0x0a000002);
+    for (int i = 0; i < 4; i++) {
+        other[i] = socket(AF_INET, SOCK_STREAM, 0);
+        expect("a connection more", (long)status_of(fd).connections, (long)at_first.connections + i + 1);
+    }
+    for (int i = 0; i < 4; i++)
+        close(other[i]);
+    now = status_of(fd);
+    expect("connections that are closed", (long)now.connections, (long)at_first.connections);
+    expect("buffers", (long)now.mbufs, (long)at_first.mbufs);
+    expect("bind", bind(fd, address(&of, "127.0.0.1", 13), sizeof of) | listen(fd, 1), 0);
+    int from = socket(AF_INET, SOCK_STREAM, 0);
+    expect("connect", connect(from, address(&of, "127.0.0.1", 13), sizeof of), 0);
+    int to = accept(fd, 0, 0);
+    uint32_t before = status_of(fd).mbufs;
+    char bytes[64] = "bytes";
+    expect("write", write(from, bytes, sizeof bytes), sizeof bytes);
+    int there = 0;
+    for (int i = 0; i < 1000 && there < (int)sizeof bytes; i++)
+        ioctl(to, FIONREAD, &there);
+    expect("FIONREAD", there, sizeof bytes);
+    expect("buffers of what nobody has read", status_of(fd).mbufs > before, 1);
+    expect("read", read(to, bytes, sizeof bytes), sizeof bytes);
+    FAILS(ioctl(fd, USER_SIOCNETSTATUS, 16), EFAULT);
+    expect("pipe", pipe(pipes), 0);
+    FAILS(ioctl(pipes[0], USER_SIOCNETSTATUS, &now), ENOTTY);
+    expect("close", close(fd) | close(from) | close(to) | close(pipes[0]) | close(pipes[1]), 0);
+}
+
 int main(void)
 {
     int ends[2], fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -188,6 +233,7 @@ int main(void)
     FAILS(listen(99, 1), EBADF);
     FAILS(lseek(fd, 0, SEEK_SET), ESPIPE);
     expect("close", close(fd), 0);
+    network_status(); /* before there are connections that stay for a while */
     listening();
     connecting();
     loop_back();
