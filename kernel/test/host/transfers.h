@@ -1037,9 +1037,9 @@ HOST_TEST(a_log_that_cannot_be_written_leaves_memory_whole)
 }
 
 /*
- * A transfer that fails in the middle of many operations, of which much is delayed, with and without a journal: each operation gives what it
- * gives without the fault, up to the first that tells of an error; what is seen then is the tree before or behind that one.
- * Only contents may be lost later, and sync tells of them. EXT2_TRANSFERS=middle has many more.
+ * A transfer that fails in the middle of many operations, of which much is delayed, with and without a journal: each
+ * operation gives what it gives without the fault, up to the first that tells of an error; what is seen then is the tree
+ * before or behind that one. Only contents may be lost later, and sync tells of them. EXT2_TRANSFERS=middle has more.
  */
 #define MIDDLES 10u
 #define MIDDLES_ALL 600u
@@ -1118,80 +1118,104 @@ static void is_tree_of(const char *when, uint32_t first, uint32_t last, const ch
     is_neither(when, &shared->seen);
 }
 
-static void fail_somewhere(struct random random)
+/* One of the transfers that there are without a fault, or the first behind them. */
+static void choose_transfer(struct random random)
 {
-    static const struct operation any = {0};
-    uint32_t count = 3 + random_below(&random, STEPS_MOST - 3), done = 0;
-    tried = &any;
-    if (random_below(&random, 2))
-        mount_again(); /* nothing is in memory */
-    fflush(stdout);
-    pid_t child = fork();
-    if (!child)
-        take_middle(random, count);
-    int status;
-    CHECK(waitpid(child, &status, 0) == child && !status);
-    struct random where = random;
-    for (unsigned i = 0; i < 100; i++)
-        random_next(&where);
-    fails_at = random_below(&where, middle->transfers + 1);
-    fails_how = random_below(&where, HOWS);
+    for (unsigned i = 0; i < 100; i++) /* other draws than the operations' */
+        random_next(&random);
+    fails_at = random_below(&random, middle->transfers + 1);
+    fails_how = random_below(&random, HOWS);
     failing = true;
     transfers_so_far = 0;
     shared->reached = false;
     shared->what = 0;
-    struct vnode *root = vfs_root();
-    const struct ext2 *fs = EXT2(root->mount);
-    vrele(root);
-    const struct operation *op = 0;
-    bool told = false;
-    for (; done < count && !told; done++) {
-        op = one_of_operations(&random);
-        int error = op->operate();
+}
+
+static uint32_t any_count(struct random *random)
+{
+    uint32_t count = 3 + random_below(random, STEPS_MOST - 3);
+    if (random_below(random, 2))
+        mount_again(); /* nothing is in memory */
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child)
+        take_middle(*random, count);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && !status);
+    return count;
+}
+
+/* Up to the first that gives another error than without the fault, if there is one: *op is that then, else null. Their count. */
+static uint32_t operate_until_told(struct random random, uint32_t count, const struct operation **op)
+{
+    for (uint32_t done = 0; done < count; done++) {
+        *op = one_of_operations(&random);
+        int error = (*op)->operate();
         nothing_is_held();
-        told = error != middle->error[done];
         if (getenv("EXT2_STEPS"))
-            printf("step %u of %u, %s: %d, not %d; %u writes are lost\n", done, count, op->name, error,
+            printf("step %u of %u, %s: %d, not %d; %u writes are lost\n", done, count, (*op)->name, error,
                    middle->error[done], device.lost_writes);
+        if (error != middle->error[done])
+            return done + 1;
     }
-    drive_is_well();
-    if (getenv("EXT2_STEPS"))
-        printf("%s of sector %d failed %s, at transfer %u of %u\n", shared->what ? shared->what : "nothing",
-               (int)shared->sector, how_it_fails[fails_how], fails_at, middle->transfers);
-    /* Without a log all that was delayed may be lost with a drive that writes nothing for a while: then what is left is sound, and no more. */
-    bool gone = !with_log && fails_how == DEAD && shared->what && strcmp(shared->what, "read"), whole = gone;
-    const char *but = told ? op->parts : 0;
-    uint32_t first = told ? done - 1 : done;
-    if (!gone) {
-        draw_all(&shared->seen);
-        is_tree_of("behind it", first, done, but, false);
-    }
-    for (uint32_t i = first; i <= done; i++)
-        whole |= trees_alike(shared->seen.text, middle->tree[i], but, true);
-    bool ended = fs->mount.read_only, errors = fs->errors;
-    int lost = vfs_sync();
-    CHECK(whole || lost || told); /* what is lost is told of */
-    errors |= fs->errors;
-    lost |= device.lost_writes != fs->lost_writes; /* the caller of fsync was told: e2fsck is asked for then, too */
+    *op = 0;
+    return count;
+}
+
+/* Whether e2fsck is to be asked for. */
+static bool unmount_and_look(const struct ext2 *fs, bool told, bool *lost)
+{
+    *lost |= device.lost_writes != fs->lost_writes; /* the caller of fsync was told: e2fsck is asked for then, too */
+    bool errors = fs->errors;
     int unmounted = vfs_unmount_all();
     CHECK(unmounted != -EBUSY);
     nothing_is_held();
     CHECK_EQUAL(inodes_referenced(), 0);
     CHECK_EQUAL(bio_busy(), 0);
-    if (with_log) { /* the log is carried out */
+    if (with_log) { /* it is carried out */
         remount();
         CHECK_EQUAL(vfs_unmount_all(), 0);
     }
     write_image();
-    status = status_of("e2fsck -fn %s", image);
-    bool asked = errors || (!with_log && (told || lost || unmounted));
+    int status = status_of("e2fsck -fn %s", image);
+    bool asked = errors || (!with_log && (told || *lost || unmounted));
     if (status && !asked)
         show_fsck("it is not sound, and nobody was told");
     CHECK(!status || asked);
-    shared->told = status;
+    *lost |= unmounted != 0;
+    return status;
+}
+
+static void fail_somewhere(struct random random)
+{
+    static const struct operation any = {0};
+    const struct operation *op;
+    tried = &any;
+    uint32_t count = any_count(&random);
+    choose_transfer(random);
+    struct vnode *root = vfs_root();
+    const struct ext2 *fs = EXT2(root->mount);
+    vrele(root);
+    uint32_t last = operate_until_told(random, count, &op), first = op ? last - 1 : last;
+    drive_is_well();
+    if (getenv("EXT2_STEPS"))
+        printf("%s of sector %d failed %s, at transfer %u of %u\n", shared->what ? shared->what : "nothing",
+               (int)shared->sector, how_it_fails[fails_how], fails_at, middle->transfers);
+    /* Without a log all that was delayed may be lost with a drive that writes nothing for a while: the rest is sound. */
+    bool gone = !with_log && fails_how == DEAD && shared->what && strcmp(shared->what, "read"), whole = gone;
+    const char *but = op ? op->parts : 0;
+    if (!gone) {
+        draw_all(&shared->seen);
+        is_tree_of("behind it", first, last, but, false);
+    }
+    for (uint32_t i = first; i <= last; i++)
+        whole |= trees_alike(shared->seen.text, middle->tree[i], but, true);
+    bool ended = fs->mount.read_only, lost = vfs_sync() != 0;
+    CHECK(whole || lost || op); /* what is lost is told of */
+    shared->told = unmount_and_look(fs, op, &lost);
     draw_what_is_left("unmounted", true);
-    if (!ended && !lost && !unmounted && !gone)
-        is_tree_of("unmounted", first, done, but, whole && !status);
+    if (!ended && !lost && !gone)
+        is_tree_of("unmounted", first, last, but, whole && !shared->told);
     _exit(0);
 }
 
