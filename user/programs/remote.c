@@ -1,9 +1,10 @@
 /*
  * remote [STEPS [ROUNDS [PAGES [FANOUT [DEPTH [REGIONS]]]]]]: creates a child on each other node (kernel/task/task.h),
  * ROUNDS times; each computes over PAGES pages of memory that it has from here, and of which half is written, and tells
- * what it has got by a message. One after the other if FANOUT is -, else all at once, by a tree of that fan-out, or
- * flat if it is 0. The parent has DEPTH ancestors that wait, each of which has written in REGIONS regions: so there are
- * that many more objects. With run=remote.
+ * what it has got by a message. ROUNDS 0: a round on 1 node, on 7, on 31, and so on up to all. One after the other
+ * if FANOUT is -, else all at once, by a tree of that fan-out, or flat if it is 0. The parent has DEPTH ancestors that
+ * wait, each of which has written a page of its own in each of REGIONS regions: so each of these is a chain of
+ * DEPTH + 1 objects. With run=remote.
  *
  *   @remote node=... steps=... regions=... objects=... allocate=... vector=... create=... run=... faults=...
  *
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@
 #define PAGE 4096
 #define MOST 64
 #define STACK 8192 /* bytes */
+#define SETTLE_US 100000 /* until children that have answered are gone */
 
 static uint8_t memory[MOST * PAGE] __attribute__((aligned(PAGE)));
 static uint8_t stack[STACK] __attribute__((aligned(16)));
@@ -48,10 +51,37 @@ static void fill(void)
             ((uint32_t *)(memory + p * PAGE))[w] = value_of(p, w);
 }
 
-/* Every word of it counts, where it is. */
+/*
+ * Regions that are not joined, as there is a page between them. Generation N writes page N of each: an object all of
+ * whose pages were written again further up would be passed by, and the chain stay short.
+ */
+#define DEEPEST 16
+#define REGION ((DEEPEST + 2) * PAGE)
+static uint32_t region_count;
+
+static void map_regions(uint32_t count, uint32_t depth)
+{
+    region_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        mmap((void *)(0x28000000 + i * REGION), (depth + 1) * PAGE, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+}
+
+static uint32_t *region_page(uint32_t i, uint32_t generation)
+{
+    return (uint32_t *)(0x28000000 + i * REGION + generation * PAGE);
+}
+
+static void write_regions(uint32_t generation)
+{
+    for (uint32_t i = 0; i < region_count; i++)
+        *region_page(i, generation) = value_of(i, generation);
+}
+
+/* Every word of it counts, where it is; and what the first generation has written, at the end of a chain. */
 static uint32_t sum_of(void)
 {
-    uint32_t sum = *heap;
+    uint32_t sum = *heap + (region_count ? *region_page(0, 0) : 0);
     for (uint32_t p = 0; p < pages; p++)
         for (uint32_t w = 0; w < PAGE / 4; w++)
             sum = sum * 31 + ((uint32_t *)(memory + p * PAGE))[w];
@@ -77,8 +107,10 @@ static void child(uint32_t arg)
     _exit(to <= 0 || message_send(&m, USER_FOREVER) ? 1 : 0);
 }
 
-/* What the child is to get. */
-static uint32_t expected(void)
+/* What the children of this round are to get. */
+static uint32_t expected;
+
+static uint32_t expected_of(void)
 {
     uint32_t sum = sum_of();
     for (uint32_t p = 0; p < pages; p += 2)
@@ -105,10 +137,10 @@ static int hear(uint32_t port, struct report *r)
     if (error)
         return failed("no answer", error);
     memcpy(r, m.body, sizeof *r);
-    if (m.size == sizeof *r && r->sum == expected() && r->round == round_number)
+    if (m.size == sizeof *r && r->sum == expected && r->round == round_number)
         return 0;
     printf("remote: node %u says %x of round %u, not %x\n", (unsigned)r->node, (unsigned)r->sum, (unsigned)r->round,
-           (unsigned)expected());
+           (unsigned)expected);
     return 1;
 }
 
@@ -144,11 +176,11 @@ static int round_on(uint32_t node, uint32_t port)
     return 0;
 }
 
-static int round_on_all(uint32_t fanout, uint32_t port)
+static int round_on_all(uint32_t count, uint32_t fanout, uint32_t port)
 {
     struct created c;
     struct report r;
-    uint32_t count = node_total() - 1, begin = cycles();
+    uint32_t begin = cycles();
     uint64_t seen = 0;
     int error = task_spread((uint32_t)task_self(), 1, count, steps, fanout, child, stack + STACK, &c);
     if (error)
@@ -168,30 +200,18 @@ static int round_on_all(uint32_t fanout, uint32_t port)
     return 0;
 }
 
-/* Regions that are not joined, as they differ in what they may become; written by each generation. */
-static uint32_t *regions[MOST];
-
-static void map_regions(uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        regions[i] = mmap((void *)(0x28000000 + i * 4 * PAGE), PAGE, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
-}
-
 /* The calling process, `depth` generations further down; its parents wait, and end as it does. */
-static void descend(uint32_t depth, uint32_t count)
+static void descend(uint32_t depth)
 {
-    for (uint32_t i = 0; i < count; i++)
-        *regions[i] = depth;
-    while (depth--) {
+    write_regions(0);
+    for (uint32_t generation = 1; generation <= depth; generation++) {
         int status, id = fork();
         if (id) {
             if (id < 0 || waitpid(id, &status, 0) != id)
                 _exit(1);
             _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
         }
-        for (uint32_t i = 0; i < count; i++)
-            *regions[i] = depth;
+        write_regions(generation);
     }
 }
 
@@ -206,10 +226,10 @@ int main(int argc, char **argv)
     bool spread = argc > 4 && strcmp(argv[4], "-") != 0;
     steps = number(argc, argv, 1, 0);
     pages = number(argc, argv, 3, pages);
-    if (!pages || pages > MOST || count > MOST)
-        return failed("pages and regions: give 1 to 64", -1);
-    map_regions(count);
-    descend(depth, count);
+    if (!pages || pages > MOST || count > MOST || depth > DEEPEST)
+        return failed("pages: give 1 to 64, regions: up to 64, depth: up to 16", -1);
+    map_regions(count, depth);
+    descend(depth);
     int port = port_allocate();
     heap = malloc(PAGE);
     if (port < 0 || !heap)
@@ -217,14 +237,20 @@ int main(int argc, char **argv)
     int error = set_bootstrap_port((uint32_t)port);
     if (error)
         return failed("no bootstrap port", error);
-    for (uint32_t i = 0; i < rounds; i++) {
+    uint32_t most = node_total() - 1, fanout = number(argc, argv, 4, 0);
+    for (uint32_t i = 0, nodes = rounds ? most : MIN(1, most); rounds ? i < rounds : nodes != 0; i++) {
         *heap = ++round_number * 77;
         fill();
-        if (spread && round_on_all(number(argc, argv, 4, 0), (uint32_t)port))
+        expected = expected_of();
+        if (spread && round_on_all(nodes, fanout, (uint32_t)port))
             return 1;
-        for (uint32_t node = 1; !spread && node < node_total(); node++)
+        for (uint32_t node = 1; !spread && node <= nodes; node++)
             if (round_on(node, (uint32_t)port))
                 return 1;
+        if (!rounds) {
+            usleep(SETTLE_US);
+            nodes = nodes == most ? 0 : MIN(4 * nodes + 3, most);
+        }
     }
     return 0;
 }
