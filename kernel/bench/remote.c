@@ -4,6 +4,9 @@
  * or page is left, on any node. Boot arguments: ipc.retry (ms until a packet is sent again), ipc.servers (threads for
  * what other nodes ask for), ipc.lose, ipc.repeat (of 1,000 frames).
  *
+ * With ipc.cut= a node is cut from the wire, for good or until ipc.heal=: the program may fail then (@remote_failed),
+ * but no node may have anything left.
+ *
  *   @remote_node node=... nodes=... cycles=...     of the program; those of the others from their start to their end
  */
 #include <errno.h>
@@ -19,6 +22,7 @@
 #include "init/run.h"
 #include "ipc/transport.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "net/if_ether.h"
@@ -26,7 +30,7 @@
 #include "sched/sched.h"
 #include "xmm/xmm.h"
 
-#define LEAVE_MS 3000 /* for what is left to go back */
+#define LEAVE_MS 3000 /* for what is left to go back; or until a node that is silent has been given up */
 #define SIGNAL_EXIT_CODE 128
 
 static volatile bool ends;
@@ -39,7 +43,8 @@ static bool is_quiet(void)
 
 static void await_quiet(void)
 {
-    uint64_t until = cycles64() + (uint64_t)LEAVE_MS * (CONFIG_CLOCK_FREQUENCY / 1000);
+    uint32_t ms = MAX(LEAVE_MS, 2 * transport_patience());
+    uint64_t until = cycles64() + (uint64_t)ms * (CONFIG_CLOCK_FREQUENCY / 1000);
     int status;
     while (!is_quiet() && cycles64() < until) {
         while (process_wait(0, -1, 1 /* WNOHANG */, &status, 0) > 0)
@@ -65,6 +70,16 @@ static int run_program(void)
     return status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
 }
 
+/* Until somebody ends this node, or there is nobody who could. */
+static void serve_others(void)
+{
+    uint64_t until = cycles64() +
+                     (uint64_t)bootargs_number(BOOT(kernel, ipc_cut)) * (CONFIG_CLOCK_FREQUENCY / 1000000) +
+                     (uint64_t)4 * transport_patience() * (CONFIG_CLOCK_FREQUENCY / 1000);
+    while (!ends && !transport_has_given_up(0) && !(transport_is_cut() && cycles64() > until))
+        thread_delay(5 * clock_hz() / 1000 + 1);
+}
+
 /* The others end when nothing is left there. */
 static int remote_shut_down(unsigned nodes)
 {
@@ -75,7 +90,7 @@ static int remote_shut_down(unsigned nodes)
         if (!host || !m)
             panic("memory is out");
         m->to = (struct right){host, RIGHT_SEND};
-        int error = message_call(m, 2 * LEAVE_MS, &reply);
+        int error = message_call(m, MAX(2 * LEAVE_MS, 2 * transport_patience()), &reply);
         if (error)
             failed++;
         else
@@ -105,8 +120,7 @@ static int run_remote(void)
     uint64_t begin = cycles64();
     int code = 0;
     if (node) {
-        while (!ends)
-            thread_delay(5 * clock_hz() / 1000 + 1);
+        serve_others();
         await_quiet();
     } else {
         code = run_program();
@@ -129,7 +143,11 @@ static int run_remote(void)
     xmm_print_results();
     transport_print_results();
     kprintf("@remote_node node=%u nodes=%u cycles=%llu\n", node, nodes, (unsigned long long)cycles);
-    return code;
+    if (!bootargs_number(BOOT(kernel, ipc_cut)))
+        return code;
+    if (code)
+        kprintf("@remote_failed code=%d\n", code);
+    return 0;
 }
 
 RUN("remote", "creates tasks on other nodes (program=, args=)", run_remote);

@@ -22,6 +22,8 @@ struct message *message_alloc(uint32_t id)
 
 void message_free(struct message *m)
 {
+    if (m->unsent)
+        m->unsent(m);
     if (m->to.port)
         port_drop(m->to.port, m->to.type);
     if (m->reply.port)

@@ -41,19 +41,22 @@ struct message {
     struct right right[MESSAGE_RIGHTS];
     uint32_t page[MESSAGE_PAGES]; /* physical addresses of the kernel's own */
     uint16_t node;                /* where it came from */
+    void (*unsent)(struct message *m); /* it is freed before it has been handed to the wire: takes back what is in it */
     /* what transport.c has of it on the wire: */
     uint32_t wire_uid, wire_released, wire_first;
+    uint32_t wire_epoch; /* not 0: it has rights that were exported at that time of the peer (port_export) */
     struct wire_right wire_reply, wire_right[MESSAGE_RIGHTS];
     uint8_t body[MESSAGE_BODY] __attribute__((aligned(8)));
 };
 
 /* Numbers below this are of the kernel's own. */
 #define MESSAGE_SEND_ONCE 1 /* a send-once right has gone unused */
-#define MESSAGE_RELEASE 2   /* to UID_HOST: rights come back */
+#define MESSAGE_RELEASE 2 /* to UID_HOST: rights come back */
+#define MESSAGE_PROBE 3 /* to UID_HOST: nothing; whether it gets there is what is asked */
 #define MESSAGE_REPLY 0x100 /* added to the request's number */
 
 struct message *message_alloc(uint32_t id); /* empty; 0: memory is out */
-void message_free(struct message *m);       /* with its rights and pages */
+void message_free(struct message *m); /* with its rights and pages */
 uint32_t messages_in_use(void);
 
 /* Pages for so many bytes of data, with anything in them; false: memory is out, or it is more than MESSAGE_PAGES. */

@@ -30,6 +30,26 @@ struct count_message { /* of MESSAGE_RELEASE */
     uint32_t uid, home, count;
 };
 
+/* Of a port's rights, those that a node has been given; of these, send-once rights. */
+struct given {
+    struct given *next;
+    uint32_t count, onces;
+    uint16_t node;
+};
+
+DEFINE_ZONE(given_zone, "ipc-given", sizeof(struct given), 4, SPL_SOFTCLOCK, 0);
+
+/* Of all ports: rights that the node has from here, and those that are here from it. With names_lock. */
+static uint32_t given_to[PORT_NODES], had_from[PORT_NODES];
+
+/* What could not be told for want of memory, until ports_settle. With names_lock. */
+#define OWED 32
+static struct owed {
+    struct count_message body;
+    uint32_t to;
+} owed[OWED];
+static unsigned owed_count;
+
 static struct port *new_port(unsigned home)
 {
     struct port *p = zone_alloc(&port_zone);
@@ -116,11 +136,18 @@ void port_release(struct port *p)
 {
     crit_t s = simple_lock_enter(&names_lock);
     bool last = !--p->references;
+    struct given *g = last ? p->given : 0;
     if (last && p->uid)
         *port_place(p->home, p->uid) = p->next;
+    for (struct given *i = g; i; i = i->next)
+        given_to[i->node] -= i->count;
     simple_lock_leave(&names_lock, s);
     if (!last)
         return;
+    for (struct given *next; g; g = next) { /* of a port that was destroyed */
+        next = g->next;
+        zone_free(&given_zone, g);
+    }
     if (p->ops && p->ops->freed)
         p->ops->freed(p->object);
     zone_free(&port_zone, p);
@@ -132,7 +159,8 @@ void port_release(struct port *p)
 struct settled {
     bool no_senders;
     uint32_t back; /* rights that go back, */
-    uint16_t to;   /* to that node */
+    uint16_t to;   /* to that node, */
+    uint32_t uid;  /* of the port */
 };
 
 static struct settled settle(struct port *p)
@@ -146,6 +174,8 @@ static struct settled settle(struct port *p)
     } else if (!p->onces) {
         what.back = p->from_parent;
         what.to = p->parent;
+        what.uid = p->uid;
+        had_from[p->parent] -= p->from_parent;
         p->from_parent = 0;
     }
     return what;
@@ -159,6 +189,10 @@ static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
     if (!m) {
         if (host)
             port_drop(host, RIGHT_SEND);
+        crit_t s = simple_lock_enter(&names_lock);
+        if (owed_count < OWED)
+            owed[owed_count++] = (struct owed){body, to};
+        simple_lock_leave(&names_lock, s);
         return;
     }
     m->to = (struct right){host, RIGHT_SEND};
@@ -167,12 +201,27 @@ static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
     message_post(m);
 }
 
+void ports_settle(void)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    unsigned count = owed_count;
+    simple_lock_leave(&names_lock, s);
+    for (; count; count--) {
+        s = simple_lock_enter(&names_lock);
+        struct owed o = owed[0];
+        if (owed_count)
+            owed[0] = owed[--owed_count];
+        simple_lock_leave(&names_lock, s);
+        send_back(o.body.uid, (uint16_t)o.body.home, o.body.count, o.to);
+    }
+}
+
 static void act(struct port *p, struct settled what)
 {
     if (what.no_senders && p->ops && p->ops->no_senders)
         p->ops->no_senders(p->object);
     if (what.back)
-        send_back(p->uid, p->home, what.back, what.to);
+        send_back(what.uid, p->home, what.back, what.to);
 }
 
 static void make(struct port *p, enum right_type type)
@@ -243,15 +292,51 @@ struct port *port_known(unsigned node, uint32_t uid)
     return p;
 }
 
-void port_export(struct port *p, enum right_type type, struct wire_right *to)
+static struct given *given_of(struct port *p, unsigned node)
 {
+    struct given *g = p->given;
+    while (g && g->node != node)
+        g = g->next;
+    return g;
+}
+
+bool port_export(struct port *p, enum right_type type, unsigned node, struct wire_right *to)
+{
+    struct given *fresh = 0;
     crit_t s = simple_lock_enter(&names_lock);
+    if (p->dead && !port_is_here(p)) { /* it is nothing any more, anywhere */
+        unmake(p, type);
+        simple_lock_leave(&names_lock, s);
+        *to = (struct wire_right){0};
+        return true;
+    }
+    struct given *g = given_of(p, node);
+    if (!g) {
+        simple_lock_leave(&names_lock, s);
+        fresh = zone_alloc(&given_zone);
+        if (!fresh)
+            return false;
+        s = simple_lock_enter(&names_lock);
+        g = given_of(p, node);
+    }
+    if (!g) {
+        *fresh = (struct given){.next = p->given, .node = (uint16_t)node};
+        p->given = g = fresh;
+        fresh = 0;
+    }
     if (!p->uid)
         name(p, ++last_uid);
     unmake(p, type);
-    p->abroad++;
+    if (!p->abroad++ && !port_is_here(p))
+        p->references++; /* a proxy stays as long as others have rights by way of it */
+    g->count++;
+    g->onces += type == RIGHT_SEND_ONCE;
+    given_to[node]++;
     *to = (struct wire_right){p->uid, p->home, type};
     simple_lock_leave(&names_lock, s);
+    if (fresh)
+        zone_free(&given_zone, fresh);
+    return true;
 }
 
 uint32_t port_leaves(struct right *by)
@@ -264,6 +349,7 @@ uint32_t port_leaves(struct right *by)
     unmake(p, by->type);
     if (!p->senders && !p->onces && !p->abroad && p->parent == p->home) {
         back = p->from_parent;
+        had_from[p->parent] -= back;
         p->from_parent = 0;
     }
     simple_lock_leave(&names_lock, s);
@@ -288,6 +374,7 @@ struct port *port_import(const struct wire_right *from, unsigned node)
         if (!port_is_here(p) && (!p->from_parent || p->parent == node)) {
             p->parent = (uint16_t)node;
             p->from_parent++;
+            had_from[node]++;
             back = false;
         }
     }
@@ -299,20 +386,147 @@ struct port *port_import(const struct wire_right *from, unsigned node)
     return p;
 }
 
-void port_home_release(uint32_t uid, uint16_t home, uint32_t count)
+/* A send-once right has been used by that node: one that it was given, or another one has passed on. With names_lock. */
+static void once_used(struct port *p, unsigned node)
+{
+    struct given *g = given_of(p, node);
+    if (!g || !g->onces)
+        for (g = p->given; g && !g->onces; g = g->next)
+            ;
+    if (g)
+        g->onces--;
+}
+
+/*
+ * So many of the rights that the node has are no more; the entry, if it is to be freed. With names_lock, and a
+ * reference beside the one that a proxy's rights abroad are.
+ */
+static struct given *take_back(struct port *p, struct given *g, uint32_t count)
+{
+    count = MIN(count, g->count);
+    g->count -= count;
+    if (count && !(p->abroad -= count) && !port_is_here(p))
+        p->references--;
+    given_to[g->node] -= count;
+    g->onces = MIN(g->onces, g->count);
+    if (g->count)
+        return 0;
+    struct given **at = &p->given;
+    while (*at != g)
+        at = &(*at)->next;
+    *at = g->next;
+    g->next = 0;
+    return g;
+}
+
+void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once)
 {
     struct settled what = {0};
+    struct given *ended = 0;
     crit_t s = simple_lock_enter(&names_lock);
     struct port *p = port_named(home, uid);
     if (p) {
-        p->abroad -= MIN(count, p->abroad);
+        if (once)
+            once_used(p, node);
+        struct given *g = given_of(p, node);
+        if (g)
+            ended = take_back(p, g, count);
         what = settle(p);
     }
     simple_lock_leave(&names_lock, s);
+    if (ended)
+        zone_free(&given_zone, ended);
     if (!p)
         return;
     act(p, what);
     port_release(p);
+}
+
+void port_unexport(struct port *p, enum right_type type, unsigned node)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    struct given *g = given_of(p, node), *ended = 0;
+    p->senders += type == RIGHT_SEND;
+    p->onces += type == RIGHT_SEND_ONCE;
+    if (g) {
+        g->onces -= type == RIGHT_SEND_ONCE;
+        ended = take_back(p, g, 1);
+    }
+    simple_lock_leave(&names_lock, s);
+    if (ended)
+        zone_free(&given_zone, ended);
+}
+
+bool ports_related(unsigned node)
+{
+    return *(volatile uint32_t *)&given_to[node] || *(volatile uint32_t *)&had_from[node];
+}
+
+/* A port that is named, and has to do with the node, with a reference; or 0. With names_lock. */
+static struct port *port_of_node(unsigned node)
+{
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (struct port *p = named[i]; p; p = p->next)
+            if (given_of(p, node) || (!port_is_here(p) && p->from_parent && (p->parent == node || p->home == node))) {
+                p->references++;
+                return p;
+            }
+    return 0;
+}
+
+/*
+ * What the node had of the port; and the port, if that is its home, or it is had from there: then what others have of
+ * it by way of this node means nothing, and goes back to who gave it. With names_lock.
+ */
+static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *onces, struct given **ended)
+{
+    struct settled what = {0};
+    struct given *g = given_of(p, node);
+    *ended = 0;
+    if (g) {
+        *onces = g->onces;
+        *ended = take_back(p, g, g->count);
+        for (uint32_t i = 0; i < *onces; i++)
+            make(p, RIGHT_SEND_ONCE);
+    }
+    if (port_is_here(p) || !p->from_parent || (p->parent != node && p->home != node))
+        return settle(p);
+    while ((g = p->given)) {
+        take_back(p, g, g->count);
+        g->next = *ended;
+        *ended = g;
+    }
+    *port_place(p->home, p->uid) = p->next;
+    had_from[p->parent] -= p->from_parent;
+    if (p->parent != node)
+        what = (struct settled){.back = p->from_parent, .to = p->parent, .uid = p->uid};
+    p->uid = p->from_parent = 0;
+    p->dead = true;
+    return what;
+}
+
+void port_node_died(unsigned node)
+{
+    for (;;) {
+        uint32_t onces = 0;
+        struct given *ended = 0, *next;
+        crit_t s = simple_lock_enter(&names_lock);
+        struct port *p = port_of_node(node);
+        struct settled what = {0};
+        if (p)
+            what = port_is_bereft(p, node, &onces, &ended);
+        simple_lock_leave(&names_lock, s);
+        if (!p)
+            return;
+        for (; ended; ended = next) {
+            next = ended->next;
+            zone_free(&given_zone, ended);
+        }
+        for (; onces; onces--)
+            port_drop(p, RIGHT_SEND_ONCE);
+        act(p, what);
+        port_release(p);
+    }
 }
 
 /* The right by which a message is sent has been used: a send-once right ends with it. */
@@ -367,10 +581,8 @@ static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool alw
 int message_send(struct message *m, uint32_t ms)
 {
     struct port *p = m->to.port;
-    if (!port_is_here(p)) {
-        int error = transport_send(p->home, m);
-        return error;
-    }
+    if (!port_is_here(p))
+        return p->dead ? -EPIPE : transport_send(p->home, m);
     if (p->ops && p->dead)
         return -EPIPE;
     bool always = m->to.type != RIGHT_SEND;
@@ -485,8 +697,10 @@ static void host_port_message(void *object, struct message *m)
     struct count_message body;
     if (m->id == MESSAGE_RELEASE && m->size == sizeof body) {
         memcpy(&body, m->body, sizeof body);
+        port_home_release(body.uid, (uint16_t)body.home, m->node, body.count, false);
         message_free(m);
-        port_home_release(body.uid, (uint16_t)body.home, body.count);
+    } else if (m->id == MESSAGE_PROBE) {
+        message_free(m);
     } else if (ipc_host_message) {
         ipc_host_message(m);
     } else {

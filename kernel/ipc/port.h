@@ -16,6 +16,11 @@
  * many (`parent`, `from_parent`). A proxy that has no right left, and none abroad, gives its count back to its parent
  * by one message. No third node is asked, so no two messages can overtake each other to a wrong sum.
  *
+ * **A node that has been given up** (transport.h) has no rights any more: what it was given is counted by node
+ * (`given`), and comes back at once, send-once rights as MESSAGE_SEND_ONCE, so who waits for an answer gets an error.
+ * A proxy that was had from there, or whose home it is, is dead for good: it has no name any more, and what is sent to
+ * it is -EPIPE. Rights that others have by way of that node are lost to the home: what they send may find no port.
+ *
  * **Flow control.** A queue holds `limit` messages: who sends by a send right waits for room; a send-once right's
  * message always has room, as there was a place for it when the right was made. What comes over the wire is always
  * taken: it is bounded by the window of the transport alone.
@@ -59,9 +64,10 @@ struct port {
     uint16_t home;
     uint16_t parent; /* a proxy's: who gave it, */
     uint32_t from_parent; /* and how many rights; */
-    uint32_t abroad; /* those of other nodes that this one has given */
+    uint32_t abroad; /* those of other nodes that this one has given, */
+    struct given *given; /* and to which */
     uint32_t senders, onces; /* rights of this node, those in messages too */
-    bool dead; /* the receiver has gone */
+    bool dead; /* the receiver has gone, or its node */
     bool had_senders; /* since the kernel was told last that there are none */
     struct message *first, **last;
     uint32_t queued, limit;
@@ -127,16 +133,24 @@ int port_receive(struct port *p, uint32_t ms, struct message **m);
 int message_call(struct message *m, uint32_t ms, struct message **reply);
 
 /* ---- For transport.c: rights that leave, and come. */
-void port_export(struct port *p, enum right_type type, struct wire_right *to); /* the right is only a reference then */
+/* The right is only a reference then, and the node's. False: memory is out, and nothing has changed. */
+bool port_export(struct port *p, enum right_type type, unsigned node, struct wire_right *to);
 /*
  * A message leaves by the right: a send-once right is only a reference then. Gives how many rights the proxy gives back
  * to its home with that message, and not by one of its own.
  */
 uint32_t port_leaves(struct right *by);
 struct port *port_import(const struct wire_right *from, unsigned node); /* a right of that type; 0: memory is out */
-void port_home_release(uint32_t uid, uint16_t home, uint32_t count); /* another node gives so many back */
+void port_unexport(struct port *p, enum right_type type, unsigned node); /* the right is the caller's again */
+/* Node `node` gives so many back; `once`: by a message that a send-once right has sent. */
+void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once);
 /* The message is for the port of this number: it comes over the wire. Consumes it. */
 void port_arrived(struct message *m, uint32_t uid);
+
+/* Whether that node has rights from this one, or this one from it: then it is noticed if it falls silent. */
+bool ports_related(unsigned node);
+void ports_settle(void); /* what memory was out for, is told now */
+void port_node_died(unsigned node);
 
 /* What else the port UID_HOST of this node is asked for: consumes the message. Filled in by who offers that. */
 extern void (*ipc_host_message)(struct message *m);

@@ -28,22 +28,23 @@
 #include "mem/zone.h"
 #include "net/in.h"
 #include "net/net.h"
+#include "sched/limit.h"
 #include "sched/sched.h"
 
 #define ETHERTYPE_IPC 0x88b5 /* IEEE 802's first for experiments */
 #define INPUT_MOST 256           /* frames that wait for the input thread */
 #define PIECES ((PAGE_SIZE + TRANSPORT_PIECE - 1) / TRANSPORT_PIECE)
-#define TRIES 12  /* after which a node is given up: each takes twice as long as the one before, up to 32 times */
 #define TICK_MS 5 /* between two looks of the timer */
 
-enum { FRAME_DATA = 1, FRAME_ACK = 2 };
+enum { FRAME_DATA = 1, FRAME_ACK = 2, FRAME_EPOCH = 3 };
 
 struct wire_header {
     uint16_t kind, from;
     uint32_t sequence, index, data_size;
-    uint16_t head_size, unused;
-    uint32_t epoch;
+    uint32_t to_epoch, epoch;
 };
+
+#define BY_ONCE (1u << 31) /* in `released`: by a send-once right */
 
 /* A message's head, as it is sent: what is before `right` always, as many rights as it has, the body. */
 struct wire_head {
@@ -62,7 +63,10 @@ struct received {
 struct peer {
     struct lock lock;
     uint16_t node;
-    bool dead; /* given up: nothing is sent there any more */
+    bool dying; /* it is given up at this moment: nothing is sent there, nor taken */
+    uint32_t epoch;        /* ours of it: raised each time it is given up */
+    uint32_t theirs, seen; /* its of us, 0: not known yet; the last one that was */
+    uint32_t heard;        /* cycle in which something came last */
     /* what is sent there */
     struct message *first, **last; /* the first is under way */
     uint32_t waiting;
@@ -88,9 +92,13 @@ DEFINE_ZONE(peer_zone, "ipc-peers", sizeof(struct peer), 8, SPL_SOFTPREEMPT, 0);
 DEFINE_SIMPLE_LOCK(table_lock, "ipc peers", SPL_SOFTPREEMPT);
 DEFINE_SIMPLE_LOCK(timer_lock, "ipc timer", SPL_SOFTCLOCK);
 static bool timer_runs;
+static volatile bool watching; /* the timer looks for nodes that are silent */
 static uint32_t ticks; /* of the timer */
 static uint32_t retry; /* of its ticks until a packet is sent again */
-static uint32_t epoch;
+static uint32_t tries; /* after which a node is given up: each takes twice as long as the one before, up to 32 times */
+static uint32_t probe; /* cycles after which a node is asked whether it is there */
+static uint32_t begun; /* epoch of all peers, at first */
+static uint64_t cut, healed; /* cycles in between which the wire does not reach this node */
 struct transport_counts transport_counts;
 void (*transport_node_died)(unsigned node);
 #define COUNT(what) __atomic_fetch_add(&transport_counts.what, 1, __ATOMIC_RELAXED)
@@ -102,14 +110,19 @@ static uint32_t frames_of(const struct message *m)
     return 1 + (m->data_size + PAGE_SIZE - 1) / PAGE_SIZE * PIECES;
 }
 
-static uint32_t head_size_of(const struct message *m)
+/* For tests: nothing is sent, and nothing taken. */
+static bool is_cut(void)
 {
-    return sizeof(struct wire_head) + m->rights * sizeof(struct wire_right) + m->size;
+    return healed && cycles64() - cut < healed - cut;
 }
 
 static void frame_out(struct mbuf *m, unsigned node)
 {
     uint8_t to[ETHER_ADDRESS];
+    if (is_cut()) {
+        m_free(m);
+        return;
+    }
     memcpy(to, net_own.ether, sizeof to);
     to[ETHER_ADDRESS - 1] = (uint8_t)(net_own.ether[ETHER_ADDRESS - 1] - ipc_node + node);
     COUNT(frames);
@@ -153,8 +166,8 @@ static void message_frame(struct peer *peer, const struct message *m, uint32_t s
                                  .sequence = sequence,
                                  .index = index,
                                  .data_size = m->data_size,
-                                 .head_size = (uint16_t)head_size_of(m),
-                                 .epoch = epoch};
+                                 .to_epoch = peer->theirs,
+                                 .epoch = peer->epoch};
     struct mbuf *f = frame_begin(&header);
     if (!f)
         return; /* as if the wire had lost it */
@@ -175,14 +188,20 @@ static void message_frame(struct peer *peer, const struct message *m, uint32_t s
     frame_out(f, peer->node);
 }
 
-static void send_ack(struct peer *peer, uint32_t sequence, uint32_t index)
+static void send_header(struct peer *peer, struct wire_header header)
 {
-    struct wire_header header = {
-        .kind = FRAME_ACK, .from = ipc_node, .sequence = sequence, .index = index, .epoch = epoch};
+    header.from = ipc_node;
+    header.epoch = peer->epoch;
     struct mbuf *f = frame_begin(&header);
-    COUNT(acknowledgements);
     if (f)
         frame_out(f, peer->node);
+}
+
+static void send_ack(struct peer *peer, uint32_t sequence, uint32_t index)
+{
+    COUNT(acknowledgements);
+    send_header(
+        peer, (struct wire_header){.kind = FRAME_ACK, .sequence = sequence, .index = index, .to_epoch = peer->theirs});
 }
 
 /* ---- In. */
@@ -240,9 +259,13 @@ static void message_ready(struct peer *peer, struct message *m)
 }
 
 /* The message is complete: its rights become ours, and it goes to its port. */
+static void timer_wanted(void);
+
 static void message_deliver(struct message *m)
 {
     COUNT(arrived);
+    if (!watching && (m->rights || m->wire_reply.type))
+        timer_wanted(); /* from now on the node may be missed */
     if (m->wire_reply.type)
         m->reply = (struct right){port_import(&m->wire_reply, m->node), (enum right_type)m->wire_reply.type};
     for (unsigned i = 0; i < m->rights; i++) {
@@ -250,7 +273,7 @@ static void message_deliver(struct message *m)
         m->right[i] = w->type ? (struct right){port_import(w, m->node), (enum right_type)w->type} : (struct right){0};
     }
     if (m->wire_released)
-        port_home_release(m->wire_uid, ipc_node, m->wire_released);
+        port_home_release(m->wire_uid, ipc_node, m->node, m->wire_released & ~BY_ONCE, m->wire_released & BY_ONCE);
     port_arrived(m, m->wire_uid);
 }
 
@@ -266,12 +289,39 @@ static void first_done(struct peer *peer)
     m->node = ipc_node;
 }
 
-/* Nothing has been heard of the node for so long that it is given up: what was to be sent there goes. */
+/*
+ * The node is given up: what was to be sent there goes, and what had come in part. With the peer's lock; until
+ * peer_buried has been called, without it, nothing goes there and nothing is taken from there.
+ */
 static void peer_died(struct peer *peer)
 {
-    peer->dead = true;
     while (peer->first)
         first_done(peer);
+    for (struct message *m = peer->in, *next; m; m = next) {
+        next = m->next;
+        m->node = ipc_node;
+        message_ready(peer, m);
+    }
+    struct peer fresh = {.lock = peer->lock,
+                         .node = peer->node,
+                         .dying = true,
+                         .epoch = peer->epoch + 1,
+                         .seen = peer->theirs ? peer->theirs : peer->seen,
+                         .ready = peer->ready,
+                         .ready_last = peer->ready_last};
+    *peer = fresh;
+    peer->last = &peer->first;
+    COUNT(given_up);
+}
+
+static void peer_buried(struct peer *peer)
+{
+    port_node_died(peer->node);
+    if (transport_node_died)
+        transport_node_died(peer->node);
+    mutex_lock(&peer->lock);
+    peer->dying = false;
+    mutex_unlock(&peer->lock);
 }
 
 static void timer_wanted(void)
@@ -295,7 +345,7 @@ static struct peer *peer_of(unsigned node)
     struct peer *fresh = zone_alloc(&peer_zone);
     if (!fresh)
         return 0;
-    *fresh = (struct peer){.node = (uint16_t)node};
+    *fresh = (struct peer){.node = (uint16_t)node, .epoch = begun, .heard = cycles32()};
     fresh->last = &fresh->first;
     fresh->ready_last = &fresh->ready;
     lock_init(&fresh->lock, &peer_class, "ipc peer");
@@ -327,24 +377,52 @@ static void peer_done(struct peer *peer)
     }
 }
 
+uint32_t transport_epoch(unsigned node)
+{
+    struct peer *peer = peer_of(node);
+    return peer ? *(volatile uint32_t *)&peer->epoch : 0;
+}
+
+/* The message's rights are the node's from now on; false: memory is out, and they are not. */
+static bool export_rights(struct message *m, unsigned node)
+{
+    unsigned done = 0;
+    if (m->reply.port && !port_export(m->reply.port, m->reply.type, node, &m->wire_reply))
+        return false;
+    while (done < m->rights &&
+           (!m->right[done].port || port_export(m->right[done].port, m->right[done].type, node, &m->wire_right[done])))
+        done++;
+    bool all = done == m->rights;
+    for (unsigned i = 0; i < done; i++)
+        if (m->right[i].port && all)
+            m->right[i].type = RIGHT_NONE;
+        else if (m->right[i].port)
+            port_unexport(m->right[i].port, m->right[i].type, node);
+    if (m->reply.port && all)
+        m->reply.type = RIGHT_NONE;
+    else if (m->reply.port)
+        port_unexport(m->reply.port, m->reply.type, node);
+    return all;
+}
+
 int transport_send(unsigned node, struct message *m)
 {
     struct peer *peer = peer_of(node);
-    if (!peer || peer->dead)
-        return peer ? -EPIPE : -ENOMEM;
-    m->wire_uid = m->to.port->uid;
-    m->wire_released = port_leaves(&m->to);
-    if (m->reply.port) {
-        port_export(m->reply.port, m->reply.type, &m->wire_reply);
-        m->reply.type = RIGHT_NONE;
-    }
-    for (unsigned i = 0; i < m->rights; i++)
-        if (m->right[i].port) {
-            port_export(m->right[i].port, m->right[i].type, &m->wire_right[i]);
-            m->right[i].type = RIGHT_NONE;
-        }
-    COUNT(messages);
+    if (!peer)
+        return -ENOMEM;
     mutex_lock(&peer->lock);
+    int error = peer->dying || (m->wire_epoch && m->wire_epoch != peer->epoch) ? -EPIPE : 0;
+    if (!error && !export_rights(m, node))
+        error = -ENOMEM;
+    if (error) {
+        mutex_unlock(&peer->lock);
+        return error;
+    }
+    m->unsent = 0;
+    m->wire_uid = m->to.port->uid;
+    m->wire_released = m->to.type == RIGHT_SEND_ONCE ? BY_ONCE : 0;
+    m->wire_released |= port_leaves(&m->to);
+    COUNT(messages);
     m->next = 0;
     *peer->last = m;
     peer->last = &m->next;
@@ -374,6 +452,31 @@ static void frame_input(struct mbuf *m)
     simple_lock_leave(&input_lock, s);
 }
 
+static bool is_later(uint32_t epoch, uint32_t than)
+{
+    return (int32_t)(epoch - than) > 0;
+}
+
+/* The node has begun anew, so all that it had from here, or was to have, has gone. */
+static bool has_given_us_up(const struct peer *peer, const struct wire_header *h)
+{
+    return !peer->dying && peer->theirs && is_later(h->epoch, peer->theirs);
+}
+
+/* Whether the frame is of the epochs that hold, which it may be the first to tell. */
+static bool is_of_now(struct peer *peer, const struct wire_header *h)
+{
+    if (peer->dying || (peer->theirs ? h->epoch != peer->theirs : peer->seen && !is_later(h->epoch, peer->seen))) {
+        if (!peer->dying && h->to_epoch &&
+            is_later(peer->epoch, h->to_epoch)) /* it does not know that it was given up */
+            send_header(peer, (struct wire_header){.kind = FRAME_EPOCH, .to_epoch = h->to_epoch});
+        return false;
+    }
+    peer->theirs = h->epoch;
+    peer->heard = cycles32();
+    return h->kind == FRAME_EPOCH || !h->to_epoch || h->to_epoch == peer->epoch;
+}
+
 static void take_in(struct mbuf *m)
 {
     struct received f = {.bytes = m->m_data + sizeof f.header, .length = m->m_len - sizeof f.header};
@@ -383,16 +486,25 @@ static void take_in(struct mbuf *m)
     }
     memcpy(&f.header, m->m_data, sizeof f.header);
     struct peer *peer = peer_of(f.header.from);
-    if (!peer) {
+    if (!peer || is_cut()) {
         COUNT(dropped);
         return;
     }
     mutex_lock(&peer->lock);
-    if (f.header.kind == FRAME_DATA)
+    bool dies = has_given_us_up(peer, &f.header);
+    if (dies) {
+        peer_died(peer);
+        peer_done(peer);
+        peer_buried(peer);
+        mutex_lock(&peer->lock);
+    }
+    if (!is_of_now(peer, &f.header))
+        COUNT(dropped);
+    else if (f.header.kind == FRAME_DATA)
         peer_data(peer, &f);
     else if (f.header.kind == FRAME_ACK)
         peer_ack(peer, &f);
-    else
+    else if (f.header.kind != FRAME_EPOCH)
         COUNT(dropped);
     peer_done(peer);
 }
@@ -422,16 +534,35 @@ static void input_thread(void *arg)
     }
 }
 
+/* The node is asked, if nothing has been heard of it for a while and somebody may wait for it. */
+static void probe_node(struct peer *peer, unsigned node)
+{
+    if (!probe || peer->dying || peer->first || cycles32() - peer->heard < probe || !ports_related(node))
+        return;
+    struct port *host = port_known(node, UID_HOST);
+    struct message *m = host ? message_alloc(MESSAGE_PROBE) : 0;
+    if (m) {
+        m->to = (struct right){host, RIGHT_SEND};
+        message_post(m);
+    } else if (host) {
+        port_drop(host, RIGHT_SEND);
+    }
+}
+
 /* A tick of the timer: what has been under way for too long is sent again. */
 static void timer_tick(void)
 {
     ticks++;
+    ports_settle();
     for (unsigned n = 0; n < node_total; n++) {
         struct peer *peer = peers[n];
-        if (!peer || !*(struct message *volatile *)&peer->first)
+        if (!peer)
+            continue;
+        probe_node(peer, n);
+        if (!*(struct message *volatile *)&peer->first)
             continue;
         mutex_lock(&peer->lock);
-        bool dies = peer->first && peer->tries > TRIES;
+        bool dies = peer->first && peer->tries > tries;
         if (dies) {
             peer_died(peer);
         } else if (peer->first) {
@@ -439,9 +570,18 @@ static void timer_tick(void)
             timer_wanted();
         }
         peer_done(peer);
-        if (dies && transport_node_died)
-            transport_node_died(n);
+        if (dies)
+            peer_buried(peer);
     }
+}
+
+/* Clock ticks until the next look at who is silent; NO_LIMIT: nobody is to be missed. */
+static uint32_t watch_ticks(void)
+{
+    for (unsigned n = 0; n < node_total && probe; n++)
+        if (peers[n] && ports_related(n))
+            return (uint32_t)((uint64_t)probe * clock_hz() / CLOCK_HZ) / 2 + 1;
+    return NO_LIMIT;
 }
 
 static void timer_thread(void *arg)
@@ -449,12 +589,19 @@ static void timer_thread(void *arg)
     (void)arg;
     uint32_t delay = TICK_MS * clock_hz() / 1000;
     for (;;) {
+        struct limit limit;
+        uint32_t limited = watch_ticks();
+        watching = limited != NO_LIMIT;
+        limit_begin(&limit, limited, &timer_runs, &timer_lock);
         crit_t s = simple_lock_enter(&timer_lock);
-        while (!timer_runs)
-            thread_sleep(&timer_runs, &timer_lock);
+        while (!timer_runs && !limit.over)
+            limit_sleep(&limit);
+        bool runs = timer_runs;
         timer_runs = false;
         simple_lock_leave(&timer_lock, s);
-        thread_delay(delay ? delay : 1);
+        limit_end(&limit);
+        if (runs)
+            thread_delay(delay ? delay : 1);
         timer_tick();
     }
 }
@@ -465,8 +612,14 @@ void transport_start(unsigned nodes)
     if (nodes > PORT_NODES)
         panic("%u nodes: there may be %u", nodes, PORT_NODES);
     node_total = nodes;
-    epoch = cycles32();
+    begun = cycles32() | 1;
     retry = bootargs_number(BOOT(kernel, ipc_retry)) / TICK_MS + 1;
+    tries = bootargs_number(BOOT(kernel, ipc_tries));
+    probe = bootargs_number(BOOT(kernel, ipc_probe)) * (CLOCK_HZ / 1000);
+    if (bootargs_number(BOOT(kernel, ipc_cut)) && bootargs_number(BOOT(kernel, ipc_cut_node)) == ipc_node) {
+        cut = cycles64() + (uint64_t)bootargs_number(BOOT(kernel, ipc_cut)) * (CLOCK_HZ / 1000000);
+        healed = cut + (uint64_t)bootargs_number(BOOT(kernel, ipc_heal)) * (CLOCK_HZ / 1000000);
+    }
     lose = bootargs_number(BOOT(kernel, ipc_lose));
     repeat = bootargs_number(BOOT(kernel, ipc_repeat));
     chance = random_from(run_seed, ipc_node);
@@ -474,6 +627,24 @@ void transport_start(unsigned nodes)
     if (!thread_create(input_thread, 0, PRI_INTERRUPT, ANY_HART, "ipc input") ||
         !thread_create(timer_thread, 0, PRI_INTERRUPT, ANY_HART, "ipc timer"))
         panic("no thread is free for messages of other nodes");
+}
+
+bool transport_has_given_up(unsigned node)
+{
+    return peers[node] && *(volatile uint32_t *)&peers[node]->epoch != begun;
+}
+
+uint32_t transport_patience(void)
+{
+    uint32_t wait = 0;
+    for (uint32_t i = 0; i <= tries; i++)
+        wait += (retry + 1) << MIN(i, 5u);
+    return wait * TICK_MS + 2 * (probe / (CLOCK_HZ / 1000));
+}
+
+bool transport_is_cut(void)
+{
+    return healed;
 }
 
 bool transport_drain(uint32_t ms)
@@ -492,8 +663,9 @@ void transport_print_results(void)
 {
     const struct transport_counts *c = &transport_counts;
     kprintf("@ipc transport=" TRANSPORT_NAME " messages=%lu packets=%lu frames=%lu resent=%lu acknowledgements=%lu "
-            "arrived=%lu repeated=%lu dropped=%lu ports=%lu in_use=%lu\n",
+            "arrived=%lu repeated=%lu dropped=%lu given_up=%lu ports=%lu in_use=%lu\n",
             (unsigned long)c->messages, (unsigned long)c->packets, (unsigned long)c->frames, (unsigned long)c->resent,
             (unsigned long)c->acknowledgements, (unsigned long)c->arrived, (unsigned long)c->repeated,
-            (unsigned long)c->dropped, (unsigned long)ports_in_use(), (unsigned long)messages_in_use());
+            (unsigned long)c->dropped, (unsigned long)c->given_up, (unsigned long)ports_in_use(),
+            (unsigned long)messages_in_use());
 }

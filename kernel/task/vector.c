@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ipc/transport.h"
 #include "task/task.h"
 #include "vm/inherited.h"
 #include "xmm/xmm.h"
@@ -83,7 +84,11 @@ static uint32_t add_object(struct message *m, struct vm_object *object, unsigned
     struct vector_object *o = object_of(m, h->objects++);
     *o = (struct vector_object){0};
     xmm_state_of(object, &o->state);
-    port_export(p, RIGHT_SEND, &o->pager);
+    if (!port_export(p, RIGHT_SEND, m->to.port->home, &o->pager)) {
+        h->objects--;
+        port_drop(p, RIGHT_SEND);
+        return 0;
+    }
     port_release(p);
     *fresh = true;
     return h->objects;
@@ -115,7 +120,7 @@ static void give_back(struct message *m)
 {
     for (uint32_t n = 0; n < vector_head_of(m)->objects; n++) {
         const struct wire_right *w = &object_of(m, n)->pager;
-        port_home_release(w->uid, w->home, 1);
+        port_home_release(w->uid, w->home, m->to.port->home, 1, false);
     }
 }
 
@@ -129,6 +134,8 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
     if (!message_make_room(m, (2 + regions) * ELEMENT))
         return -ENOMEM;
     *vector_head_of(m) = (struct vector_head){.regions = regions, .steps = steps, .form = vm_map_form(snapshot)};
+    m->wire_epoch = transport_epoch(m->to.port->home);
+    m->unsent = give_back;
     int error = 0;
     for (uint32_t at = 0; !error && vm_map_next(snapshot, at, &r); at = r.end, n++) {
         struct vector_region *v = region_of(m, n);
@@ -148,8 +155,6 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
             vm_object_release(r.object);
         }
     }
-    if (error)
-        give_back(m);
     report->regions = regions;
     report->objects = vector_head_of(m)->objects;
     return error;

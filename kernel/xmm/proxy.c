@@ -314,10 +314,11 @@ int xmm_get_shadow(struct port *pager, bool hierarchical, struct port **shadow)
 
 void xmm_node_died(unsigned node)
 {
+    (void)node;
     mutex_lock(&xmm_lock_proxy);
     for (unsigned i = 0; i < BUCKETS; i++)
         for (struct proxy *x = imported[i]; x; x = x->next)
-            if (x->pager->home == node)
+            if (x->pager->dead) /* so its home has been given up, or who gave it */
                 vm_pager_destroy(x->number);
     mutex_unlock(&xmm_lock_proxy);
 }

@@ -106,6 +106,14 @@ KERNEL = (
     _number("net.share", 100, 100, "net=poll: of a clock tick, for which frames are polled before others run",
             "percent"),
     _number("ipc.retry", 20, 10_000, "until a packet between nodes is sent again", "ms", 1),
+    _number("ipc.tries", 12, 31, "of sending a packet again, after which its node is given up; each takes twice as "
+            "long as the one before, up to 32 times", "times", 1),
+    _number("ipc.probe", 1000, 60_000, "of silence after which a node that has rights is asked whether it is there; 0: "
+            "never", "ms"),
+    _number("ipc.cut", 0, 60_000_000, "from the start, after which the wire does not reach node ipc.cut.node; 0: it "
+            "always does", "us"),
+    _number("ipc.heal", 0xffff_ffff, MOST, "behind that, after which it does again", "us"),
+    _number("ipc.cut.node", 1, 1023, "which that is", "node"),
     _number("ipc.lose", 0, 900, "of 1,000 frames between nodes that are lost, by seed", "frames"),
     _number("ipc.repeat", 0, 900, "of 1,000 frames between nodes that come twice, by seed", "frames"),
     _number("ipc.servers", 4, 64, "threads for what other nodes ask the kernel for", "threads", 1),

@@ -54,6 +54,26 @@ def andrew():
             timed]
 
 
+# ---- crtc
+
+
+def crtc():
+    xmm = [{"supplied": 3, "mean": 70_000, "least": 60_000, "most": 90_000}]
+
+    def one(step, depth, create):
+        line = {"node": 1, "steps": step, "objects": 12 + 6 * depth, "create": create, "allocate": 100_000,
+                "vector": create - 100_000}
+        return made("one", parameters={"transport": "norma", "step": step, "depth": depth},
+                    results={"remote": [line, line | {"create": create + 2}], "xmm": xmm})
+    times = {0: (1_000_000, 2_000_000), 1: (700_000, 1_500_000), 3: (700_000, 1_200_000), 7: (600_000, 1_000_000)}
+    turns = made("turns", parameters={"transport": "norma"},
+                 results={"remote": [{"node": n, "create": 1_000_000} for n in range(1, 60)], "xmm": xmm})
+    many = [made("many", parameters={"transport": "norma", "tree": tree}, results={
+        "spread": [{"nodes": n, "objects": 12, "send": 1, "create": cycles} for n, cycles in points]})
+        for tree, points in ((0, ((7, 4_000_000), (59, 32_000_000))), (2, ((7, 4_000_000), (59, 8_000_000))))]
+    return [one(step, depth, times[step][depth // 2]) for step in times for depth in (0, 2)] + [turns, *many]
+
+
 # ---- livelock
 
 
@@ -260,6 +280,20 @@ GOLDEN = {
         "System calls and switches": [[sync, harts, 100, 150, 200, 320, 480, 9000]
                                       for sync in ("spl-optim", "cli-pessim") for harts in (1, 2)],
     }),
+    "crtc": (crtc, {
+        "Creating one task on another node: cycles over memory objects (Figure 8)": [
+            ["norma", "12", "1,000,001", "700,001", "700,001", "600,001", "40"],
+            ["norma", "24", "2,000,001", "1,500,001", "1,200,001", "1,000,001", "50"]],
+        "What each step saves of the time before it, %": [
+            ["norma", "0", "30.0", "0.0", "14.3"], ["norma", "2", "25.0", "20.0", "16.7"]],
+        "Section 6: time that a step saves (paper crtc)": [
+            ["eager state, norma", "30.0", "30.0", "-0.0 %"],
+            ["one shadow more of each region, norma", "14.0", "20.0", "+42.9 %"]],
+        "Time for 59 tasks over that for 7": [
+            ["norma, in turn, original", "8.43"], ["norma, at once, flat", "8.00"],
+            ["norma, at once, tree of 2", "2.00"],
+            ["proportional", "8.43"], ["logarithmic", "1.97"]],
+    }),
     "mpd": (mpd, {
         "Table 2: raw context switches (spl-optim, PIC 30 cycles)": [
             ["assembler", "60.0", "59.0 to 61.0", "1.00", "0.013", "n/a", "900", "300"],
@@ -353,7 +387,7 @@ def content(tables, plots=()):
         plot.name: sorted(plot.csv().splitlines()) for plot in plots}
 
 
-CYCLES = ("cycles", "floor", "p50", "min", "max", "total", "squares", "cycles_per_pair")
+CYCLES = ("cycles", "floor", "p50", "min", "max", "total", "squares", "cycles_per_pair", "create")
 
 
 def layouts(records, changes=(0, 0, 0)):

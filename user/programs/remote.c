@@ -28,6 +28,7 @@
 #define PAGE 4096
 #define MOST 64
 #define STACK 8192 /* bytes */
+#define ANSWER_MS 5000 /* for a child that runs */
 #define SETTLE_US 100000 /* until children that have answered are gone */
 
 static uint8_t memory[MOST * PAGE] __attribute__((aligned(PAGE)));
@@ -133,7 +134,7 @@ static uint32_t steps;
 static int hear(uint32_t port, struct report *r)
 {
     struct user_message m;
-    int error = message_receive(&m, port, 20000);
+    int error = message_receive(&m, port, ANSWER_MS);
     if (error)
         return failed("no answer", error);
     memcpy(r, m.body, sizeof *r);

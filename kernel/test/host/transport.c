@@ -72,9 +72,32 @@ uint32_t clock_hz(void)
     return 1000;
 }
 
+static uint32_t cycles_now = 1;
+
 uint32_t cycles32(void)
 {
-    return 1;
+    return cycles_now;
+}
+
+uint64_t cycles64(void)
+{
+    return cycles_now;
+}
+
+void limit_begin(struct limit *l, uint32_t n, const void *channel, struct simple_lock *lock)
+{
+    (void)l, (void)n, (void)channel, (void)lock;
+}
+
+void limit_end(struct limit *l)
+{
+    (void)l;
+}
+
+int limit_sleep(const struct limit *l)
+{
+    (void)l;
+    return 0;
 }
 
 void ether_register(struct ether_protocol *p)
@@ -89,10 +112,51 @@ static bool strange; /* what comes is not what the model sends */
 static struct port ports[PORTS];
 static int rights_out, rights_in;
 
-void port_export(struct port *p, enum right_type type, struct wire_right *to)
+static unsigned exports_left = UINT32_MAX; /* until memory is out */
+
+bool port_export(struct port *p, enum right_type type, unsigned node, struct wire_right *to)
 {
+    CHECK_EQUAL(node, PEER);
+    if (!exports_left--)
+        return false;
     rights_out++;
     *to = (struct wire_right){p->uid, 0, (uint16_t)type};
+    return true;
+}
+
+void port_unexport(struct port *p, enum right_type type, unsigned node)
+{
+    CHECK(p && type && node == PEER);
+    rights_out--;
+}
+
+static bool related;
+static unsigned buried, settled;
+
+bool ports_related(unsigned node)
+{
+    CHECK_EQUAL(node, PEER);
+    return related;
+}
+
+void ports_settle(void)
+{
+    settled++;
+}
+
+void port_node_died(unsigned node)
+{
+    CHECK_EQUAL(node, PEER);
+    CHECK(peers[PEER]->dying && !peers[PEER]->first && !host_locks_held);
+    buried++;
+}
+
+static struct port host_there = {.uid = UID_HOST, .home = PEER};
+
+struct port *port_known(unsigned node, uint32_t uid)
+{
+    CHECK(node == PEER && uid == UID_HOST);
+    return &host_there;
 }
 
 struct port *port_import(const struct wire_right *from, unsigned node)
@@ -108,9 +172,9 @@ uint32_t port_leaves(struct right *by)
     return 7;
 }
 
-void port_home_release(uint32_t uid, uint16_t home, uint32_t count)
+void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once)
 {
-    CHECK(strange || (uid && home == ipc_node && count == 7));
+    CHECK(node == PEER && (strange || (uid && home == ipc_node && count == 7 && !once)));
 }
 
 uint32_t ports_in_use(void)
@@ -129,10 +193,13 @@ int message_send(struct message *m, uint32_t ms)
     host_failed(__FILE__, __LINE__, "an answer");
 }
 
+static unsigned probes;
+
 void message_post(struct message *m)
 {
-    (void)m;
-    host_failed(__FILE__, __LINE__, "an answer");
+    CHECK(m->id == MESSAGE_PROBE && m->to.port == &host_there);
+    probes++;
+    message_free(m);
 }
 
 /* ---- Messages by number: what is in number n is drawn from it alone. */
@@ -264,7 +331,7 @@ static struct {
 
 static void model_says(uint32_t sequence, uint32_t index)
 {
-    uint8_t frame[24] = {2, 0, 1, 0};
+    uint8_t frame[24] = {2, 0, 1, 0, [20] = 1};
     memcpy(frame + 4, &sequence, 4);
     memcpy(frame + 8, &index, 4);
     fly(frame, sizeof frame, true);
@@ -360,12 +427,11 @@ static uint32_t from_peer; /* messages in all */
 static void model_frame(uint32_t sequence, uint32_t n, uint32_t index)
 {
     struct content c = content_of(1000 + n);
-    uint8_t frame[1500] = {1, 0, PEER, 0};
-    uint32_t head = 24 + 8 * c.rights + c.size, length = 24, first = 16 + n % 5, of_head[3] = {first, n, n % 2 ? 7 : 0};
+    uint8_t frame[1500] = {1, 0, PEER, 0, [20] = 1};
+    uint32_t length = 24, first = 16 + n % 5, of_head[3] = {first, n, n % 2 ? 7 : 0};
     memcpy(frame + 4, &sequence, 4);
     memcpy(frame + 8, &index, 4);
     memcpy(frame + 12, &c.data_size, 4);
-    memcpy(frame + 16, &head, 2);
     if (!index) {
         memcpy(frame + 24, of_head, 12);
         memcpy(frame + 36, &c.size, 2);
@@ -485,6 +551,8 @@ static void begin(uint32_t seed)
         ports[i].uid = 100 + i;
     node_total = 2;
     retry = 3;
+    tries = 12;
+    begun = 100;
     luck = random_from(seed, 1);
 }
 
@@ -536,23 +604,127 @@ HOST_TEST(a_node_that_is_silent_is_given_up)
     begin(1);
     loses = 1000;
     transport_node_died = node_died;
-    for (uint32_t n = 0; n < 3; n++)
-        CHECK(kernel_sends(n));
-    struct message *late = message_alloc(1);
-    late->to = (struct right){&ports[0], RIGHT_SEND};
-    uint32_t n = 0;
-    for (; !died; n++) {
-        CHECK(n < 2000);
-        timer_tick();
+    for (uint32_t again = 1; again < 3; again++) { /* the next message begins anew, and nobody answers */
+        for (uint32_t n = 0; n < 3; n++)
+            CHECK(kernel_sends(n));
+        CHECK_EQUAL(peers[PEER]->epoch, 99 + again);
+        uint32_t n = 0;
+        for (; died < again; n++) {
+            CHECK(n < 2000);
+            timer_tick();
+        }
+        CHECK(n > 500);
+        CHECK_EQUAL(messages_in_use(), 0);
+        for (n = 0; n < 100; n++)
+            timer_tick();
+        CHECK_EQUAL(died, again);
+        CHECK_EQUAL(buried, again);
+        CHECK_EQUAL(m_in_use(), 0);
     }
-    CHECK(n > 500);
-    CHECK_EQUAL(messages_in_use(), 1);
-    CHECK_EQUAL(transport_send(PEER, late), -EPIPE);
-    message_free(late);
-    for (n = 0; n < 100; n++)
-        timer_tick();
-    CHECK_EQUAL(died, 1);
-    CHECK_EQUAL(m_in_use(), 0);
+    CHECK(settled > 1000);
+}
+
+HOST_TEST(what_was_exported_before_the_node_was_given_up_is_not_sent)
+{
+    begin(1);
+    struct message *m = message_alloc(1);
+    m->wire_epoch = transport_epoch(PEER);
+    m->to = (struct right){&ports[0], RIGHT_SEND};
+    message_add_right(m, &ports[1], RIGHT_SEND);
+    peers[PEER]->epoch++;
+    CHECK_EQUAL(transport_send(PEER, m), -EPIPE);
+    CHECK(m->right[0].type == RIGHT_SEND && !rights_out);
+    m->wire_epoch++;
+    m->reply = (struct right){&ports[2], RIGHT_SEND_ONCE};
+    exports_left = 1; /* memory is out for the second */
+    CHECK_EQUAL(transport_send(PEER, m), -ENOMEM);
+    CHECK(m->right[0].type == RIGHT_SEND && m->reply.type == RIGHT_SEND_ONCE && !rights_out);
+    CHECK(!peers[PEER]->first);
+    message_free(m);
+    CHECK_EQUAL(messages_in_use(), 0);
+}
+
+static uint8_t answer[24];
+static unsigned answers;
+
+/* A frame of the other node's that says nothing but its epochs: what is sent back, in `answer`. */
+static void epochs(uint32_t kind, uint32_t theirs, uint32_t ours)
+{
+    uint8_t frame[24] = {(uint8_t)kind, 0, PEER, 0};
+    memcpy(frame + 16, &ours, 4);
+    memcpy(frame + 20, &theirs, 4);
+    in_flight = 0;
+    to_kernel(frame, sizeof frame);
+    answers = in_flight;
+    if (answers)
+        memcpy(answer, flights[0].bytes, sizeof answer);
+}
+
+HOST_TEST(both_sides_begin_anew_together)
+{
+    begin(1);
+    struct peer *p = peer_of(PEER);
+    transport_node_died = node_died;
+    epochs(FRAME_ACK, 7, 0);
+    CHECK(p->theirs == 7 && !died);
+    epochs(FRAME_ACK, 6, 100); /* one that was on its way for long */
+    CHECK(p->theirs == 7 && !died && !answers);
+    CHECK(kernel_sends(0));
+    epochs(FRAME_EPOCH, 9, 100); /* it has given this node up */
+    CHECK(died == 1 && buried == 1 && p->epoch == 101 && p->theirs == 9 && !p->dying && !p->first);
+    epochs(FRAME_DATA, 7, 100); /* of before */
+    CHECK(answers == 1 && answer[0] == FRAME_EPOCH && words_at(answer + 20) == 101 && words_at(answer + 16) == 100);
+    CHECK(died == 1 && p->theirs == 9);
+    mutex_lock(&p->lock);
+    peer_died(p);
+    peer_done(p);
+    peer_buried(p);
+    CHECK(died == 2 && p->epoch == 102 && p->theirs == 0 && p->seen == 9);
+    epochs(FRAME_ACK, 9, 101); /* it has not noticed */
+    CHECK(answers == 1 && answer[0] == FRAME_EPOCH && words_at(answer + 20) == 102 && p->theirs == 0);
+    epochs(FRAME_ACK, 10, 102);
+    CHECK(!answers && died == 2 && p->theirs == 10);
+    CHECK_EQUAL(messages_in_use(), 0);
+    CHECK_EQUAL(host_locks_held, 0);
+}
+
+HOST_TEST(a_node_that_has_rights_is_asked_when_it_is_silent)
+{
+    begin(1);
+    peer_of(PEER);
+    probe = 1000;
+    timer_tick();
+    cycles_now = 5000;
+    timer_tick();
+    CHECK_EQUAL(probes, 0);
+    related = true;
+    timer_tick();
+    CHECK_EQUAL(probes, 1);
+    epochs(FRAME_ACK, 1, 100);
+    timer_tick();
+    CHECK_EQUAL(probes, 1);
+    cycles_now += 999;
+    timer_tick();
+    CHECK_EQUAL(probes, 1);
+    cycles_now++;
+    timer_tick();
+    CHECK_EQUAL(probes, 2);
+}
+
+HOST_TEST(a_wire_that_is_cut)
+{
+    begin(1);
+    cut = 100;
+    healed = 200;
+    cycles_now = 99;
+    CHECK(kernel_sends(0) && in_flight == pieces_of(content_of(0).data_size));
+    cycles_now = 100;
+    CHECK(kernel_sends(1));
+    epochs(FRAME_ACK, 5, 0);
+    CHECK(!peers[PEER]->theirs);
+    cycles_now = 200;
+    epochs(FRAME_ACK, 5, 0);
+    CHECK(peers[PEER]->theirs == 5);
 }
 
 /* What nobody sends in good faith is dropped, or put together and passed on as it says; nothing is lost by it. */
@@ -568,6 +740,8 @@ HOST_TEST(frames_of_any_content)
         frame[0] = (uint8_t)(1 + random_below(&luck, 2));
         frame[1] = frame[3] = 0;
         frame[2] = PEER;
+        if (random_below(&luck, 8))
+            memset(frame + 16, 0, 8), frame[20] = 1;
         if (length > 8 && random_below(&luck, 8)) {
             uint32_t sequence = (peers[PEER] ? peers[PEER]->expected : 0) + random_below(&luck, 3);
             memcpy(frame + 4, &sequence, 4);
