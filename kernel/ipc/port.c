@@ -401,7 +401,7 @@ static void once_used(struct port *p, unsigned node)
  * So many of the rights that the node has are no more; the entry, if it is to be freed. With names_lock, and a
  * reference beside the one that a proxy's rights abroad are.
  */
-static struct given *take_back(struct port *p, struct given *g, uint32_t count)
+static struct given *port_take_back(struct port *p, struct given *g, uint32_t count)
 {
     count = MIN(count, g->count);
     g->count -= count;
@@ -430,7 +430,7 @@ void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t coun
             once_used(p, node);
         struct given *g = given_of(p, node);
         if (g)
-            ended = take_back(p, g, count);
+            ended = port_take_back(p, g, count);
         what = settle(p);
     }
     simple_lock_leave(&names_lock, s);
@@ -450,7 +450,7 @@ void port_unexport(struct port *p, enum right_type type, unsigned node)
     p->onces += type == RIGHT_SEND_ONCE;
     if (g) {
         g->onces -= type == RIGHT_SEND_ONCE;
-        ended = take_back(p, g, 1);
+        ended = port_take_back(p, g, 1);
     }
     simple_lock_leave(&names_lock, s);
     if (ended)
@@ -485,14 +485,14 @@ static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *on
     *ended = 0;
     if (g) {
         *onces = g->onces;
-        *ended = take_back(p, g, g->count);
+        *ended = port_take_back(p, g, g->count);
         for (uint32_t i = 0; i < *onces; i++)
             make(p, RIGHT_SEND_ONCE);
     }
     if (port_is_here(p) || !p->from_parent || (p->parent != node && p->home != node))
         return settle(p);
     while ((g = p->given)) {
-        take_back(p, g, g->count);
+        port_take_back(p, g, g->count);
         g->next = *ended;
         *ended = g;
     }

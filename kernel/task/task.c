@@ -490,7 +490,9 @@ static void task_message(void *object, struct message *m)
     case USER_TASK_SPREAD: spread_message(t, m); break;
     case USER_TASK_TERMINATE: message_answer(m, terminate(t)); break;
     case TASK_MAP_VECTOR: task_map_vector(t, m); break;
-    default: message_answer(m, -ENOSYS);
+    default:
+        if (!task_memory_message(t, m))
+            message_answer(m, -ENOSYS);
     }
 }
 

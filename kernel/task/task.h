@@ -92,6 +92,9 @@ int task_take_vector(struct task *task, struct message *m); /* the same, and the
 /* The vector of a snapshot, as the data of `m`; what it has exported is in it. */
 int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m, struct task_report *report);
 
+/* Calls on the memory of a task, USER_VM_* (memory.c): consumes the message. False: it is none of them, and stays. */
+bool task_memory_message(struct task *task, struct message *m);
+
 /* A node's end is asked for (HOST_SHUTDOWN): consumes the message. Filled in by who runs the node. */
 extern void (*task_host_shutdown)(struct message *m);
 

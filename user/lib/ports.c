@@ -2,6 +2,7 @@
 #include "user/lib/ports.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "user/lib/system.h"
 
@@ -98,4 +99,73 @@ int task_spread(uint32_t task, uint32_t first, uint32_t count, uint32_t steps, u
     if (!error && what)
         memcpy(what, m.body + sizeof error, sizeof *what);
     return error;
+}
+
+static int memory_call(struct user_message *m, uint32_t task, uint32_t id, uint32_t a, uint32_t b, uint32_t c,
+                       uint32_t d)
+{
+    uint32_t words[4] = {a, b, c, d};
+    m->id = id;
+    m->size = sizeof words;
+    memcpy(m->body, words, sizeof words);
+    return message_call(m, task, CALL_MS);
+}
+
+int task_vm_read(uint32_t task, uint32_t address, uint32_t size, void *to)
+{
+    struct user_message m = {0};
+    int error = memory_call(&m, task, USER_VM_READ, address, size, 0, 0);
+    if (error || !m.data_size)
+        return error;
+    memcpy(to, (const void *)m.data, m.data_size);
+    munmap((void *)m.data, m.data_size);
+    return 0;
+}
+
+int task_vm_write(uint32_t task, uint32_t address, const void *from, uint32_t size)
+{
+    struct user_message m = {.data = (uint32_t)from, .data_size = size};
+    return memory_call(&m, task, USER_VM_WRITE, address, 0, 0, 0);
+}
+
+int task_vm_region(uint32_t task, uint32_t address, struct user_region *region)
+{
+    struct user_message m = {0};
+    int error = memory_call(&m, task, USER_VM_REGION, address, 0, 0, 0);
+    if (!error)
+        memcpy(region, m.body + sizeof error, sizeof *region);
+    return error;
+}
+
+int task_vm_allocate(uint32_t task, uint32_t *address, uint32_t size, int anywhere)
+{
+    struct user_message m = {0};
+    int error = memory_call(&m, task, USER_VM_ALLOCATE, *address, size, (uint32_t)anywhere, 0);
+    if (!error)
+        memcpy(address, m.body + sizeof error, sizeof *address);
+    return error;
+}
+
+int task_vm_deallocate(uint32_t task, uint32_t address, uint32_t size)
+{
+    struct user_message m = {0};
+    return memory_call(&m, task, USER_VM_DEALLOCATE, address, size, 0, 0);
+}
+
+int task_vm_protect(uint32_t task, uint32_t address, uint32_t size, int maximum, uint32_t rights)
+{
+    struct user_message m = {0};
+    return memory_call(&m, task, USER_VM_PROTECT, address, size, (uint32_t)maximum, rights);
+}
+
+int task_vm_inherit(uint32_t task, uint32_t address, uint32_t size, uint32_t inherit)
+{
+    struct user_message m = {0};
+    return memory_call(&m, task, USER_VM_INHERIT, address, size, inherit, 0);
+}
+
+int task_vm_copy(uint32_t task, uint32_t from, uint32_t size, uint32_t to)
+{
+    struct user_message m = {0};
+    return memory_call(&m, task, USER_VM_COPY, from, size, to, 0);
 }

@@ -37,6 +37,19 @@ int task_create(uint32_t task, uint32_t node, uint32_t steps, struct created *wh
  */
 int task_spread(uint32_t task, uint32_t first, uint32_t count, uint32_t steps, uint32_t fanout, void (*fn)(uint32_t),
                 void *stack, struct created *what);
+/*
+ * The memory of a task, on any node, by its port: Mach's calls (user/abi.h, USER_VM_*). Of task_vm_read the bytes are
+ * copied to `to`; both copy 64 KB at most.
+ */
+int task_vm_read(uint32_t task, uint32_t address, uint32_t size, void *to);
+int task_vm_write(uint32_t task, uint32_t address, const void *from, uint32_t size);
+int task_vm_region(uint32_t task, uint32_t address, struct user_region *region);
+int task_vm_allocate(uint32_t task, uint32_t *address, uint32_t size, int anywhere);
+int task_vm_deallocate(uint32_t task, uint32_t address, uint32_t size);
+int task_vm_protect(uint32_t task, uint32_t address, uint32_t size, int maximum, uint32_t rights);
+int task_vm_inherit(uint32_t task, uint32_t address, uint32_t size, uint32_t inherit);
+int task_vm_copy(uint32_t task, uint32_t from, uint32_t size, uint32_t to);
+
 /* fn(arg) in the task, on the stack that ends at `stack`; it ends by exit. */
 int task_run(uint32_t task, void (*fn)(uint32_t), uint32_t arg, void *stack);
 #endif

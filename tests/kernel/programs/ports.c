@@ -159,6 +159,105 @@ static void tasks(void)
     CHECK("one that nobody starts", port_deallocate((uint32_t)child), 0);
 }
 
+#define PAGE 4096u
+#define PAGES 12u
+#define STEPS 150
+
+static uint32_t chance_state = 1;
+
+static uint32_t below(uint32_t n)
+{
+    chance_state = chance_state * 1664525 + 1013904223;
+    return (uint32_t)((uint64_t)chance_state * n >> 32);
+}
+
+/* Bytes of a task's memory, written, copied and given back by its port, beside a model of them. */
+static void memory_by_steps(uint32_t task, uint32_t at)
+{
+    static uint8_t model[PAGES * PAGE], bytes[3 * PAGE];
+    static int there[PAGES];
+    for (unsigned i = 0; i < PAGES; i++)
+        there[i] = 1;
+    for (unsigned step = 0; step < STEPS; step++) {
+        uint32_t from = below(PAGES * PAGE), size = below(2 * PAGE), page = below(PAGES), to = below(PAGES), all = 1;
+        if (size > PAGES * PAGE - from)
+            size = PAGES * PAGE - from;
+        for (uint32_t i = from / PAGE; size && i <= (from + size - 1) / PAGE; i++)
+            all &= (uint32_t)there[i];
+        switch (below(6)) {
+        case 0:
+        case 1:
+            memset(bytes, (int)step, size);
+            CHECK("USER_VM_WRITE", task_vm_write(task, at + from, bytes, size), all ? 0 : -EFAULT);
+            if (all)
+                memset(model + from, (int)step, size);
+            else /* what lies before the hole is written */
+                for (uint32_t i = from; i < from + size && there[i / PAGE]; i++)
+                    model[i] = (uint8_t)step;
+            break;
+        case 2:
+        case 3:
+            CHECK("USER_VM_READ", task_vm_read(task, at + from, size, bytes), all ? 0 : -EFAULT);
+            if (all)
+                CHECK("its bytes", memcmp(bytes, model + from, size), 0);
+            break;
+        case 4:
+            if (page != to && there[page] && there[to]) {
+                CHECK("USER_VM_COPY", task_vm_copy(task, at + page * PAGE, PAGE, at + to * PAGE), 0);
+                memcpy(model + to * PAGE, model + page * PAGE, PAGE);
+            }
+            break;
+        default: {
+            uint32_t where = at + page * PAGE;
+            if (there[page])
+                CHECK("USER_VM_DEALLOCATE", task_vm_deallocate(task, where, PAGE), 0);
+            else
+                CHECK("USER_VM_ALLOCATE", task_vm_allocate(task, &where, PAGE, 0), 0);
+            there[page] = !there[page];
+            memset(model + page * PAGE, 0, PAGE);
+        }
+        }
+    }
+}
+
+static void memory(void)
+{
+    struct user_region r;
+    int child = task_create((uint32_t)task_self(), node_self(), 0, 0);
+    uint32_t task = (uint32_t)child, at = 0, word = 77;
+    CHECK("a child", child > 0, 1);
+    CHECK("USER_VM_ALLOCATE", task_vm_allocate(task, &at, PAGES * PAGE, 1), 0);
+    CHECK("USER_VM_REGION", task_vm_region(task, at, &r), 0);
+    CHECK("where", r.begin, at);
+    CHECK("how much", r.bytes, PAGES * PAGE);
+    CHECK("a copy is inherited", r.inherit, 1);
+    memory_by_steps(task, at);
+    task_vm_deallocate(task, at, PAGES * PAGE);
+    CHECK("vm_allocate at", task_vm_allocate(task, &at, PAGES * PAGE, 0), 0);
+    CHECK("USER_VM_PROTECT", task_vm_protect(task, at + PAGE, PAGE, 0, USER_PROT_READ), 0);
+    CHECK("not to be written", task_vm_write(task, at + PAGE, &word, sizeof word), -EFAULT);
+    CHECK("USER_VM_REGION", task_vm_region(task, at + PAGE, &r), 0);
+    CHECK("rights", r.rights, USER_PROT_READ);
+    CHECK("one page", r.bytes, PAGE);
+    CHECK("no such rights", task_vm_protect(task, at, PAGE, 0, 8), -EINVAL);
+    CHECK("for good", task_vm_protect(task, at + PAGE, PAGE, 1, USER_PROT_READ), 0);
+    CHECK("no more", task_vm_protect(task, at + PAGE, PAGE, 0, USER_PROT_READ | USER_PROT_WRITE), -EACCES);
+    CHECK("USER_VM_INHERIT", task_vm_inherit(task, at, PAGE, 2), 0);
+    CHECK("nothing else", task_vm_inherit(task, at, PAGE, 3), -EINVAL);
+    CHECK("USER_VM_REGION", task_vm_region(task, at, &r), 0);
+    CHECK("inherit", r.inherit, 2);
+    CHECK("no region", task_vm_region(task, 0xfffff000, &r), -EFAULT);
+    CHECK("too much", task_vm_read(task, at, 1u << 20, &word), -E2BIG);
+    CHECK("its own, too", task_vm_write((uint32_t)task_self(), (uint32_t)&word, &(uint32_t){5}, sizeof word), 0);
+    CHECK("written", word, 5);
+    for (unsigned id = USER_VM_READ; id <= USER_VM_COPY; id++)
+        CHECK("without words", call(child, id), -EINVAL);
+    CHECK("none of them", call(child, USER_VM_COPY + 1), -ENOSYS);
+    CHECK("it ends", call(child, USER_TASK_TERMINATE), 0);
+    CHECK("it has no memory", task_vm_read(task, at, 4, &word), -EPIPE);
+    CHECK("given back", port_deallocate(task), 0);
+}
+
 int main(void)
 {
     int port = port_allocate();
@@ -172,5 +271,6 @@ int main(void)
     CHECK("it is that", bootstrap_port(), port);
     CHECK("neither USER_MESSAGE_SEND nor USER_MESSAGE_RECEIVE", system_call6(SYS_MESSAGE, 0, 0, 0, 0, 0, 0), -EINVAL);
     tasks();
+    memory();
     return 0;
 }
