@@ -347,14 +347,14 @@
 /* (first node, count, steps, fan-out, pc, sp) a child on each, which runs, with its node as argument */
 #define USER_TASK_SPREAD 0x303
 /* Its memory, as Mach's calls of these names have it; addresses and sizes are rounded outwards to pages. */
-#define USER_VM_READ 0x310       /* (address, bytes) they are the answer's data */
-#define USER_VM_WRITE 0x311      /* (address) the message's data go there */
-#define USER_VM_REGION 0x312     /* (address) the first region that ends above it: struct user_region */
-#define USER_VM_ALLOCATE 0x313   /* (address, bytes, 1: anywhere) of 0: where */
+#define USER_VM_READ 0x310 /* (address, bytes) they are the answer's data */
+#define USER_VM_WRITE 0x311 /* (address) the message's data go there */
+#define USER_VM_REGION 0x312 /* (address) the first region that ends above it: struct user_region */
+#define USER_VM_ALLOCATE 0x313 /* (address, bytes, 1: anywhere) of 0: where */
 #define USER_VM_DEALLOCATE 0x314 /* (address, bytes) */
-#define USER_VM_PROTECT 0x315    /* (address, bytes, 1: the most that they may become, rights as PROT_*) */
-#define USER_VM_INHERIT 0x316    /* (address, bytes, 0: shared, 1: a copy, 2: nothing) by children */
-#define USER_VM_COPY 0x317       /* (from, bytes, to) of whole pages */
+#define USER_VM_PROTECT 0x315 /* (address, bytes, 1: the most that they may become, rights as PROT_*) */
+#define USER_VM_INHERIT 0x316 /* (address, bytes, 0: shared, 1: a copy, 2: nothing) by children */
+#define USER_VM_COPY 0x317 /* (from, bytes, to) of whole pages */
 #define USER_MESSAGE_SEND_ONCE 1 /* the number of a message that a send-once right sends which goes unused */
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
