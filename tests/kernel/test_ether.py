@@ -16,8 +16,6 @@ from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, en
 
 WAYS = OPTIONS["net"].choices
 PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
-# All schemes and ways, others than with one hart.
-TWO_HARTS = [(sync, WAYS[(n + 2) % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
 BOTH = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
 # The long form: RESTARTS=12.
 RESTARTS = int(os.environ.get("RESTARTS", "3"))
@@ -61,7 +59,7 @@ def test_every_echo_is_answered_as_it_came(tmp_path, sync, way):
     every_echo(tmp_path, sync, way)
 
 
-@pytest.mark.parametrize("sync, way", TWO_HARTS)
+@pytest.mark.parametrize("sync, way", PAIRS)
 def test_two_harts_answer_every_echo(tmp_path, sync, way):
     every_echo(tmp_path, sync, way, harts=2)
 
@@ -246,7 +244,7 @@ def each_is_counted(boot, sent, came):
 
 
 # Where a thread does the work, and another hart has time to stop it.
-@pytest.mark.parametrize("sync, way", [pair for pair in TWO_HARTS if pair[1] in ("poll", "threads")])
+@pytest.mark.parametrize("sync, way", [PAIRS[WAYS.index(way)] for way in ("poll", "threads")])
 def test_frames_that_come_while_the_network_stops_are_answered_and_counted(tmp_path, sync, way):
     """It goes down in a flood: what had come is counted and its answer has left; the rest was too late."""
     # As close as the wire has them, and for longer than one interrupt's handler has work with a ring full of them.
@@ -294,7 +292,7 @@ def test_what_a_late_handler_has_due_does_not_outlast_the_network(tmp_path):
 
 @pytest.mark.parametrize("sync, way, harts, mbits, often", [
     (sync, way, *((2, 10, "ms=2 us=0 senders=1"), (4, 100, f"again={RESTARTS} us=3 senders=2"))[n % 2])
-    for n, (sync, way) in enumerate(TWO_HARTS[:len(WAYS)])])
+    for n, (sync, way) in enumerate(PAIRS[:len(WAYS)])])
 def test_who_sends_while_the_network_stops_and_starts_does_it_no_harm(tmp_path, sync, way, harts, mbits, often):
     """At 10 Mbit/s without a pause the ring is never empty by itself. Each packet is counted once, no buffer lost."""
     asks = frames.write_pcap(tmp_path / "in.pcap", paced([frames.arp()] * 100, 150), False)
