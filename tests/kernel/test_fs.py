@@ -8,14 +8,14 @@ import pytest
 
 from sim.images import programs
 from tests.kernel import damaged_images, power_cuts
-from tests.kernel.machine import BEYOND, DEVICES, DISK_BUILDS, boot
+from tests.kernel.machine import CHECKS, DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import host
 
 OURS = Path(__file__).parent / "programs"
 LOG_BYTES = 3000
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 BYTES = 6000 if "ROUNDS" in os.environ else 2500     # that a file has at most
-SERIAL = {"unix": "serial", "lock_debug": "1"}
+SERIAL = {"unix": "serial"} | CHECKS
 
 
 def image(folder, kilobytes=1024, group=256, block=1024):
@@ -43,7 +43,7 @@ FEW = "bufs=12 bufchains=4"
 
 @pytest.mark.parametrize("harts, sync, build, how", [
     (1, "spl-optim", {}, "bufs=40 disk.mode=pio"), (2, "cli-optim", {}, FEW), (2, "spl-pessim", {}, "bufs=40"),
-    (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, f"{FEW} workers=4 inodes=3"), (2, "spl-optim", SERIAL, FEW),
+    (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, f"{FEW} workers=4 inodes=3"), (2, "spl-pessim", SERIAL, FEW),
 ])
 def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
     """With few buffers, so that they wait for each other's, and few inodes, or enough for runs of blocks, by DMA and by
@@ -115,8 +115,8 @@ def test_a_program_has_its_files_on_the_disk(tmp_path):
     assert listing.count("a file of a long name") == 12 and "/way/" in listing
 
 
-@pytest.mark.parametrize("sync, build, journal", [("cli-optim", {}, True), ("spl-optim", SERIAL, False),
-                                                  ("spl-pessim", BEYOND, False)])
+@pytest.mark.parametrize("sync, build, journal", [("cli-optim", {}, True), ("spl-pessim", SERIAL, False),
+                                                  ("spl-optim", DISK_BUILDS["spl-optim"], False)])
 def test_what_is_mounted_read_only_is_not_changed(tmp_path, sync, build, journal):
     """Whatever a program calls, and not by a byte; the image is clean, so that nothing is to be carried out of its log.
     The root is the archive, on which the disk is mounted by a call."""
