@@ -14,6 +14,7 @@ from sim.images.kernel import CROSS, KernelError, build_kernel, checked_runs, ru
 from soc.build import generate_soc
 from soc.config import SoCConfig
 from support.cache import REPO
+from tests.kernel.machine import DEVICES
 
 SYNC = "spl-optim"
 NEW = """
@@ -150,7 +151,7 @@ def test_an_image_holds_the_runs_it_is_built_for():
     assert {name for name in held if name.startswith("run=")} == {
         f"run={name}" for name in ("hello", "monitor", "user", "test-lost", "table5")}
     assert "test_harts" in held and not {"bare_trap", "serial_input", "litmus"} & held
-    everything = names(build_kernel(SoCConfig(harts=1, disks=1, ethers=1), SYNC))     # what devices need, too
+    everything = names(build_kernel(SoCConfig(harts=1, **DEVICES), SYNC))     # what devices need, too
     missing = {f"run={name}" for name in runs()} - everything
     assert missing == {"run=test-accounting", "run=test-lockstat", "run=remote"}, "only those need build options"
 
