@@ -11,7 +11,7 @@ SHIFT = 64          # cycles: by which the two views of an interrupt may not be 
 MACHINES = [(harts, sync) for harts in (1, 2) for sync in SCHEMES] + [(4, "spl-optim"), (4, "cli-pessim")]
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("harts, sync", MACHINES)
 @pytest.mark.parametrize("test", ("event", "ithread", "designated"))
 def test_under_each_scheme(tmp_path, test, harts, sync):

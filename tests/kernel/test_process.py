@@ -13,7 +13,7 @@ from sim.images import programs
 from tests.kernel.machine import CHECKED, boot
 
 PARTS = 25
-CALLS = int(os.environ.get("FUZZ_CALLS", 800))
+CALLS = int(os.environ.get("FUZZ_CALLS", 400))
 
 
 def run_program(folder, harts, sync, program, args="", more="hz=1000", options=None, seed=0):
