@@ -298,13 +298,17 @@
 #define USER_POLLNVAL 32
 
 /* Sockets. Addresses and ports have the most significant byte first. */
+#define USER_AF_UNSPEC 0
 #define USER_AF_INET 2
 #define USER_SOCK_STREAM 1
+#define USER_SOCK_DGRAM 2
 #define USER_SOCK_CLOEXEC 0x40000
 #define USER_SOCK_NONBLOCK 0x4000
 #define USER_SHUT_RD 0
 #define USER_SHUT_WR 1
 #define USER_SHUT_RDWR 2
+#define USER_MSG_PEEK 0x2
+#define USER_MSG_DONTWAIT 0x80
 #define USER_SOL_SOCKET 0xffff
 #define USER_SO_ACCEPTCONN 0x2
 #define USER_SO_REUSEADDR 0x4

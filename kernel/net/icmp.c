@@ -1,5 +1,11 @@
-/* ICMP: answers echo requests (RFC 792), in the packet that they came in. */
+/*
+ * ICMP (RFC 792): answers echo requests, in the packet that they came in; hands what others say of packets that this
+ * host has sent to the protocol that did.
+ */
+#include <errno.h>
 #include <string.h>
+
+#include "net/if_ether.h"
 
 #include "net/in.h"
 #include "net/loop.h"
@@ -7,6 +13,10 @@
 
 #define ECHO_REPLY 0
 #define ECHO_REQUEST 8
+#define UNREACHABLE 3
+#define TIME_EXCEEDED 11
+#define PARAMETER_PROBLEM 12
+#define QUOTED 8 /* bytes behind the header of the packet that it is about */
 #define ICMP_HEADER 8
 #define REPLY_TTL 64
 
@@ -60,6 +70,37 @@ static bool is_one_host(uint32_t from)
            from != (net_own.ip & net_own.mask) && from != (net_own.ip | ~net_own.mask);
 }
 
+/* The error of a code of UNREACHABLE; *hard. */
+static int icmp_error_of(uint32_t code, bool *hard)
+{
+    *hard = code == 2 || code == 3; /* no such protocol, or nobody has the port */
+    if (*hard)
+        return -ECONNREFUSED;
+    return code == 0 || code == 6 || code == 11 ? -ENETUNREACH : -EHOSTUNREACH;
+}
+
+/* Whether it is an error about a packet of ours that there may be a socket for; then it is told. */
+static bool icmp_tells(const uint8_t *icmp, uint32_t length)
+{
+    const uint8_t *ip = icmp + ICMP_HEADER;
+    uint32_t room = length - ICMP_HEADER, header = room ? (ip[0] & 0xf) * 4u : 0;
+    struct told of = {.error = -EHOSTUNREACH};
+    if (!if_ether_in_threads || (icmp[0] != UNREACHABLE && icmp[0] != TIME_EXCEEDED && icmp[0] != PARAMETER_PROBLEM))
+        return false;
+    if (header < IP_HEADER || ip[0] >> 4 != 4 || room < header + QUOTED || !loop_has(get32(ip + 12)))
+        return false;
+    if (icmp[0] == UNREACHABLE)
+        of.error = icmp_error_of(icmp[1], &of.hard);
+    of.laddr = get32(ip + 12);
+    of.faddr = get32(ip + 16);
+    of.header = ip + header;
+    if (ip[9] == IPPROTO_TCP)
+        tcp_told(&of);
+    else if (ip[9] == IPPROTO_UDP && udp_told)
+        udp_told(&of);
+    return true;
+}
+
 void icmp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *icmp = ip + header;
@@ -72,6 +113,11 @@ void icmp_input(struct mbuf *m, uint32_t header)
     }
     if (icmp[0] == ECHO_REPLY && icmp_answer && (get32(ip + 16) == net_own.ip || loop_is(ip))) {
         answered(icmp, length, from);
+        m_free(m);
+        return;
+    }
+    if (get32(ip + 16) == net_own.ip && icmp_tells(icmp, length)) {
+        NET_COUNT(icmp_told);
         m_free(m);
         return;
     }

@@ -21,9 +21,10 @@ extern struct net_address net_own;
     count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)                 \
         count(arp_conflicts) count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad)        \
             count(ip_checksum) count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad)  \
-                count(icmp_echo) count(icmp_ignored) count(udp_in) count(udp_bad) count(udp_no_port) count(udp_full)  \
-                    count(tcp_in) count(tcp_bad) count(tcp_no_port) count(tcp_out) count(tcp_retransmits) count(sent) \
-                        count(tx_full) count(tx_down) count(no_room) count(looped) count(loop_full)
+                count(icmp_echo) count(icmp_ignored) count(icmp_told) count(udp_in) count(udp_bad) count(udp_no_port) \
+                    count(udp_full) count(udp_out) count(tcp_in) count(tcp_bad) count(tcp_no_port) count(tcp_out)     \
+                        count(tcp_retransmits) count(sent) count(tx_full) count(tx_down) count(no_room) count(looped) \
+                            count(loop_full)
 struct net_counts {
 #define NET_COUNT_FIELD(name) uint32_t name;
     NET_COUNTS(NET_COUNT_FIELD)
@@ -66,6 +67,16 @@ void arp_forget(void);
 bool icmp_ask(uint32_t to, uint32_t number, uint32_t bytes);
 extern void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
 
+/* What an ICMP error says of a packet that this host has sent: from and to whom, the first bytes behind its header. */
+struct told {
+    uint32_t laddr, faddr;
+    const uint8_t *header; /* 8 bytes */
+    int error;             /* minus a number of <errno.h> */
+    bool hard;             /* it will not get better (RFC 1122, 4.2.3.9) */
+};
+void tcp_told(const struct told *of); /* in thread context */
+extern void (*udp_told)(const struct told *of); /* 0: there are no sockets */
+
 /* What the interface does with a frame that has its header: consumes it (net/if_ether.h). */
 extern void (*if_transmit)(struct mbuf *m);
 
@@ -77,4 +88,9 @@ struct udp_port {
     struct udp_port *next;
 };
 void udp_bind(struct udp_port *p); /* before packets come; for good */
+/*
+ * Takes a datagram of no such port, whose data are at m_data and whose header stands before them, if there is a socket
+ * for it: then it is consumed. 0: there are no sockets.
+ */
+extern bool (*udp_to_socket)(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport);
 #endif

@@ -1,6 +1,6 @@
 /*
  * System calls on sockets (user/abi.h). The first socket starts the interface and TCP's timers. Internet addresses
- * only, streams only; what there is not is -EPROTONOSUPPORT, -EAFNOSUPPORT, -ENOPROTOOPT or -EOPNOTSUPP.
+ * only, streams (socket.h) and datagrams (datagram.h); what there is not is -EPROTONOSUPPORT, -EAFNOSUPPORT, -ENOPROTOOPT or -EOPNOTSUPP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include "file/descriptors.h"
 #include "lib/minmax.h"
 #include "lock/lock.h"
+#include "net/datagram.h"
 #include "net/if_ether.h"
 #include "net/in.h"
 #include "net/loop.h"
@@ -33,35 +34,50 @@ static int start_network(void)
         if_ether_start();
         loop_start();
         tcp_timers_start();
+        datagram_start();
         started = true;
     }
     mutex_unlock(&start_lock);
     return 0;
 }
 
-/* A call on a socket, whose descriptor is its first argument; `file` has a reference. */
+/*
+ * A call on a socket, whose descriptor is its first argument; `file` has a reference. There is a function for streams
+ * and one for datagrams.
+ */
 struct call {
     struct process *process;
     struct vm_map *map;
     const uint32_t *a;
     struct file *file;
     struct socket *so;
+    struct datagram *datagram; /* one of the two is 0 */
 };
+typedef int call_fn(const struct call *c);
 
-static int on_socket(struct process *p, struct vm_map *map, const uint32_t *a, int (*fn)(const struct call *c))
+static int on_socket(struct process *p, struct vm_map *map, const uint32_t *a, call_fn *of_stream, call_fn *of_datagram)
 {
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
-    if (!f)
-        return -EBADF;
-    int error = f->ops == &socket_ops ? fn(&(struct call){p, map, a, f, f->data}) : -ENOTSOCK;
-    file_release(f);
+    int error = f ? -ENOTSOCK : -EBADF;
+    if (f && f->ops == &socket_ops)
+        error = of_stream(&(struct call){p, map, a, f, f->data, 0});
+    else if (f && f->ops == &datagram_ops)
+        error = of_datagram(&(struct call){p, map, a, f, 0, f->data});
+    if (f)
+        file_release(f);
     return error;
 }
 
-#define SOCKET_CALL(NUMBER, name)                                                   \
+static int is_not_for_it(const struct call *c)
+{
+    (void)c;
+    return -EOPNOTSUPP;
+}
+
+#define SOCKET_CALL(NUMBER, name, of_stream, of_datagram)                           \
     static int sys_##name(struct process *p, struct vm_map *map, const uint32_t *a) \
     {                                                                               \
-        return on_socket(p, map, a, call_##name);                                   \
+        return on_socket(p, map, a, of_stream, of_datagram);                        \
     }                                                                               \
     SYSCALL(NUMBER, sys_##name)
 
@@ -92,6 +108,16 @@ static int address_in(struct vm_map *map, uint32_t at, uint32_t length, struct u
         return -EINVAL;
     int error = copyin(map, to, at, sizeof *to);
     return error ? error : to->family == USER_AF_INET ? 0 : -EAFNOSUPPORT;
+}
+
+static uint32_t ip_of(const struct user_sockaddr_in *a)
+{
+    return get32((const uint8_t *)&a->address);
+}
+
+static uint32_t port_of(const struct user_sockaddr_in *a)
+{
+    return get16((const uint8_t *)&a->port);
 }
 
 static struct user_sockaddr_in address_of(uint32_t ip, uint32_t port)
@@ -130,18 +156,37 @@ static int abandon(struct socket *so, void *arg)
     return 0;
 }
 
-/* A descriptor for a socket, whose reference becomes its; or it goes, and so does the connection. */
-static int open_descriptor(struct process *p, struct socket *so, uint32_t type)
+static struct file *file_of(const struct file_ops *ops, void *of, uint32_t type)
 {
-    struct file *f = file_create(&socket_ops, so, FILE_READ | FILE_WRITE, type & USER_SOCK_NONBLOCK ? O_NONBLOCK : 0);
-    if (!f) {
-        inet_call(so, abandon, 0);
-        return -ENOMEM;
-    }
+    return file_create(ops, of, FILE_READ | FILE_WRITE, type & USER_SOCK_NONBLOCK ? O_NONBLOCK : 0);
+}
+
+static int open_file(struct process *p, struct file *f, uint32_t type)
+{
     int fd = descriptor_open(descriptors_of(p), f, 0, type & USER_SOCK_CLOEXEC);
     if (fd < 0)
         file_release(f);
     return fd;
+}
+
+/* A descriptor for a socket, whose reference becomes its; or it goes, and so does the connection. */
+static int open_descriptor(struct process *p, struct socket *so, uint32_t type)
+{
+    struct file *f = file_of(&socket_ops, so, type);
+    if (!f) {
+        inet_call(so, abandon, 0);
+        return -ENOMEM;
+    }
+    return open_file(p, f, type);
+}
+
+static int open_datagram(struct process *p, uint32_t type)
+{
+    struct datagram *d = datagram_create();
+    struct file *f = d ? file_of(&datagram_ops, d, type) : 0;
+    if (d && !f)
+        datagram_destroy(d);
+    return f ? open_file(p, f, type) : d ? -ENOMEM : -ENOBUFS;
 }
 
 static int sys_socket(struct process *p, struct vm_map *map, const uint32_t *a)
@@ -149,11 +194,15 @@ static int sys_socket(struct process *p, struct vm_map *map, const uint32_t *a)
     (void)map;
     if (a[0] != USER_AF_INET)
         return -EAFNOSUPPORT;
-    if ((a[1] & ~(USER_SOCK_NONBLOCK | USER_SOCK_CLOEXEC)) != USER_SOCK_STREAM || (a[2] && a[2] != IPPROTO_TCP))
+    uint32_t type = a[1] & ~(USER_SOCK_NONBLOCK | USER_SOCK_CLOEXEC);
+    if (!(type == USER_SOCK_STREAM && (!a[2] || a[2] == IPPROTO_TCP)) &&
+        !(type == USER_SOCK_DGRAM && (!a[2] || a[2] == IPPROTO_UDP)))
         return -EPROTONOSUPPORT;
     int error = start_network();
     if (error)
         return error;
+    if (type == USER_SOCK_DGRAM)
+        return open_datagram(p, a[1]);
     struct socket *so = so_create();
     return so ? open_descriptor(p, so, a[1]) : -ENOBUFS;
 }
@@ -162,16 +211,23 @@ SYSCALL(SYS_SOCKET, sys_socket);
 static int bind_to(struct socket *so, void *arg)
 {
     const struct user_sockaddr_in *to = arg;
-    return tcp_bind(so->tcb, get32((const uint8_t *)&to->address), get16((const uint8_t *)&to->port));
+    return tcp_bind(so->tcb, ip_of(to), port_of(to));
 }
 
-static int call_bind(const struct call *c)
+static int bind_stream(const struct call *c)
 {
     struct user_sockaddr_in to;
     int error = address_in(c->map, c->a[1], c->a[2], &to);
     return error ? error : on_connection(c->so, bind_to, &to);
 }
-SOCKET_CALL(SYS_BIND, bind);
+
+static int bind_datagram(const struct call *c)
+{
+    struct user_sockaddr_in to;
+    int error = address_in(c->map, c->a[1], c->a[2], &to);
+    return error ? error : datagram_bind(c->datagram, ip_of(&to), port_of(&to));
+}
+SOCKET_CALL(SYS_BIND, bind, bind_stream, bind_datagram);
 
 static int begin_to_listen(struct socket *so, void *arg)
 {
@@ -188,11 +244,11 @@ static int begin_to_listen(struct socket *so, void *arg)
     return 0;
 }
 
-static int call_listen(const struct call *c)
+static int listen_stream(const struct call *c)
 {
     return on_connection(c->so, begin_to_listen, &(int){(int)c->a[1]});
 }
-SOCKET_CALL(SYS_LISTEN, listen);
+SOCKET_CALL(SYS_LISTEN, listen, listen_stream, is_not_for_it);
 
 /* The next connection of the queue, with the queue's reference; 0: *error says why. */
 static struct socket *next_connection(struct socket *so, const struct file *f, int *error)
@@ -229,7 +285,7 @@ static int accepted(const struct call *c, struct socket *of)
     return error ? error : fd;
 }
 
-static int call_accept(const struct call *c)
+static int accept_stream(const struct call *c)
 {
     int error;
     inet_enter();
@@ -238,7 +294,7 @@ static int call_accept(const struct call *c)
     inet_leave();
     return fd;
 }
-SOCKET_CALL(SYS_ACCEPT, accept);
+SOCKET_CALL(SYS_ACCEPT, accept, accept_stream, is_not_for_it);
 
 /* Until it is connected or not; a second call after an interrupted one waits for the first one's connection. */
 static int wait_for_connection(struct socket *so, const struct file *f)
@@ -263,7 +319,7 @@ static int begin_connection(struct socket *so, void *arg)
     if (!(was & (SS_CONNECTED | SS_CANTSEND)))
         so->state |= SS_CONNECTING; /* before an answer can come */
     so_unlock(&so->lock);
-    int error = tcp_connect(so->tcb, get32((const uint8_t *)&to->address), get16((const uint8_t *)&to->port));
+    int error = tcp_connect(so->tcb, ip_of(to), port_of(to));
     if (error && error != -EALREADY) {
         so_lock(&so->lock);
         so->state &= ~(SS_CONNECTING & ~was);
@@ -272,7 +328,7 @@ static int begin_connection(struct socket *so, void *arg)
     return error;
 }
 
-static int call_connect(const struct call *c)
+static int connect_stream(const struct call *c)
 {
     struct user_sockaddr_in to;
     int error = address_in(c->map, c->a[1], c->a[2], &to);
@@ -285,7 +341,16 @@ static int call_connect(const struct call *c)
     inet_leave();
     return error;
 }
-SOCKET_CALL(SYS_CONNECT, connect);
+
+static int connect_datagram(const struct call *c)
+{
+    struct user_sockaddr_in to;
+    int error = address_in(c->map, c->a[1], c->a[2], &to);
+    if (error == -EAFNOSUPPORT && to.family == USER_AF_UNSPEC)
+        return datagram_connect(c->datagram, 0, 0);
+    return error ? error : datagram_connect(c->datagram, ip_of(&to), port_of(&to));
+}
+SOCKET_CALL(SYS_CONNECT, connect, connect_stream, connect_datagram);
 
 static int socket_shut_down(struct socket *so, void *arg)
 {
@@ -305,11 +370,17 @@ static int socket_shut_down(struct socket *so, void *arg)
     return connected ? 0 : -ENOTCONN;
 }
 
-static int call_shutdown(const struct call *c)
+static int shutdown_stream(const struct call *c)
 {
     return c->a[1] > USER_SHUT_RDWR ? -EINVAL : on_connection(c->so, socket_shut_down, &(uint32_t){c->a[1]});
 }
-SOCKET_CALL(SYS_SHUTDOWN, shutdown);
+
+static int shutdown_datagram(const struct call *c)
+{
+    uint32_t how = c->a[1];
+    return how > USER_SHUT_RDWR ? -EINVAL : datagram_shut(c->datagram, how != USER_SHUT_WR, how != USER_SHUT_RD);
+}
+SOCKET_CALL(SYS_SHUTDOWN, shutdown, shutdown_stream, shutdown_datagram);
 
 static int own_name(struct socket *so, void *arg)
 {
@@ -332,17 +403,60 @@ static int name_out(const struct call *c, inet_fn *which)
     return error ? error : address_out(c->map, c->a[1], c->a[2], &name);
 }
 
-static int call_getsockname(const struct call *c)
+static int getsockname_stream(const struct call *c)
 {
     return name_out(c, own_name);
 }
-SOCKET_CALL(SYS_GETSOCKNAME, getsockname);
 
-static int call_getpeername(const struct call *c)
+static int getsockname_datagram(const struct call *c)
+{
+    struct ends of = datagram_ends(c->datagram);
+    struct user_sockaddr_in name = address_of(of.laddr, of.lport);
+    return address_out(c->map, c->a[1], c->a[2], &name);
+}
+SOCKET_CALL(SYS_GETSOCKNAME, getsockname, getsockname_stream, getsockname_datagram);
+
+static int getpeername_stream(const struct call *c)
 {
     return name_out(c, peer_name);
 }
-SOCKET_CALL(SYS_GETPEERNAME, getpeername);
+
+static int getpeername_datagram(const struct call *c)
+{
+    struct ends of = datagram_ends(c->datagram);
+    struct user_sockaddr_in name = address_of(of.faddr, of.fport);
+    return of.fport ? address_out(c->map, c->a[1], c->a[2], &name) : -ENOTCONN;
+}
+SOCKET_CALL(SYS_GETPEERNAME, getpeername, getpeername_stream, getpeername_datagram);
+
+/* To the address, if there is one. */
+static int sendto_datagram(const struct call *c)
+{
+    struct user_sockaddr_in to = {0};
+    struct transfer t = {.map = c->map, .at = c->a[1], .left = c->a[2]};
+    int error = c->a[4] ? address_in(c->map, c->a[4], c->a[5], &to) : 0;
+    if (!error && c->a[3] & ~USER_MSG_DONTWAIT)
+        error = -EOPNOTSUPP;
+    if (!error && c->a[4] && !ip_of(&to))
+        error = -EINVAL;
+    return error ? error : datagram_send(c->datagram, &t, ip_of(&to), port_of(&to));
+}
+SOCKET_CALL(SYS_SENDTO, sendto, is_not_for_it, sendto_datagram);
+
+static int recvfrom_datagram(const struct call *c)
+{
+    struct ends from = {0};
+    struct transfer t = {.map = c->map, .at = c->a[1], .left = c->a[2]};
+    uint32_t flags = c->a[3];
+    bool waits = !(flags & USER_MSG_DONTWAIT) && !(c->file->flags & O_NONBLOCK);
+    if (flags & ~(USER_MSG_PEEK | USER_MSG_DONTWAIT))
+        return -EOPNOTSUPP;
+    int n = datagram_receive(c->datagram, &t, &from, waits, flags & USER_MSG_PEEK);
+    struct user_sockaddr_in name = address_of(from.faddr, from.fport);
+    int error = n >= 0 ? address_out(c->map, c->a[4], c->a[5], &name) : n;
+    return error ? error : n;
+}
+SOCKET_CALL(SYS_RECVFROM, recvfrom, is_not_for_it, recvfrom_datagram);
 
 struct option {
     uint32_t level, name;
@@ -356,17 +470,23 @@ static int do_option(struct socket *so, void *arg)
     return so_option(so, o->level, o->name, &o->value, o->set);
 }
 
-static int call_setsockopt(const struct call *c)
+static int option(const struct call *c, struct option *o)
+{
+    return c->so ? on_connection(c->so, do_option, o)
+                 : datagram_option(c->datagram, o->level, o->name, &o->value, o->set);
+}
+
+static int set_option(const struct call *c)
 {
     struct option o = {.level = c->a[1], .name = c->a[2], .set = true};
     if (c->a[4] < sizeof o.value)
         return -EINVAL;
     int error = copyin(c->map, &o.value, c->a[3], sizeof o.value);
-    return error ? error : on_connection(c->so, do_option, &o);
+    return error ? error : option(c, &o);
 }
-SOCKET_CALL(SYS_SETSOCKOPT, setsockopt);
+SOCKET_CALL(SYS_SETSOCKOPT, setsockopt, set_option, set_option);
 
-static int call_getsockopt(const struct call *c)
+static int get_option(const struct call *c)
 {
     struct option o = {.level = c->a[1], .name = c->a[2]};
     uint32_t length;
@@ -374,10 +494,10 @@ static int call_getsockopt(const struct call *c)
     if (!error && length < sizeof o.value)
         error = -EINVAL;
     if (!error)
-        error = on_connection(c->so, do_option, &o);
+        error = option(c, &o);
     length = sizeof o.value;
     if (!error)
         error = copyout(c->map, c->a[3], &o.value, sizeof o.value);
     return error ? error : copyout(c->map, c->a[4], &length, sizeof length);
 }
-SOCKET_CALL(SYS_GETSOCKOPT, getsockopt);
+SOCKET_CALL(SYS_GETSOCKOPT, getsockopt, get_option, get_option);

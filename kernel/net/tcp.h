@@ -70,6 +70,7 @@ struct tcpcb {
     bool recovers; /* from a loss, until all up to `recover` is acknowledged */
     uint32_t fin_at;
     uint32_t mss;
+    int soft_error; /* what ICMP has said since the other side was heard of (RFC 1122, 4.2.3.9), or 0 */
     struct socket *listening; /* of a connection that one of it will accept: with a reference */
     /* Sending: acknowledged up to, next, most that was sent; the other side's window and the segment that said it. */
     uint32_t iss, snd_una, snd_nxt, snd_max, snd_wnd, snd_wl1, snd_wl2, max_snd_wnd;

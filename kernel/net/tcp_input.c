@@ -181,6 +181,7 @@ static void is_established(struct tcpcb *tp)
     if (tp->retries)
         tp->rto = MAX(tp->rto, TCP_RTO_AFTER_LOSS);
     tp->retries = 0;
+    tp->soft_error = 0;
     tp->timer[TCPT_REXMT] = 0;
     tp->state = TCPS_ESTABLISHED;
     tcp_keep_alive(tp);
@@ -398,6 +399,7 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
     if (tp->rtt && seq_lt(tp->rtt_seq, s->ack))
         measured(tp);
     tp->retries = tp->orphan_probes = 0;
+    tp->soft_error = 0;
     bool of_fin = leave_buffer(tp, acked);
     tp->snd_una = s->ack;
     if (seq_lt(tp->snd_nxt, tp->snd_una))
@@ -613,4 +615,27 @@ void tcp_input(struct mbuf *m, uint32_t header)
     }
     tcp_unlock();
     drop_data(&s);
+}
+
+/*
+ * An error of the network. It counts only if it is about something on its way (RFC 5927, 4.1), and ends nothing but an
+ * attempt to connect: a connection that exists goes on, and says it if it ends by itself.
+ */
+void tcp_told(const struct told *of)
+{
+    uint32_t seq = get32(of->header + 4);
+    tcp_lock();
+    struct inpcb *inp = in_pcb_lookup(of->faddr, get16(of->header + 2), of->laddr, get16(of->header));
+    if (inp) {
+        struct tcpcb *tp = tcb_of(inp);
+        pcb_lock(&inp->lock);
+        bool on_its_way = !inp->closing && inp->fport && seq - tp->snd_una < tp->snd_max - tp->snd_una;
+        if (on_its_way && of->hard && tp->state == TCPS_SYN_SENT)
+            tcp_close(tp, of->error);
+        else if (on_its_way)
+            tp->soft_error = of->error;
+        pcb_unlock(&inp->lock);
+        in_pcb_release(inp);
+    }
+    tcp_unlock();
 }

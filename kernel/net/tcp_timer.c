@@ -26,6 +26,12 @@ static uint32_t backed_off(const struct tcpcb *tp)
     return MIN(tp->rto << MIN(tp->retries, RETRY_SHIFT_MOST), TCP_RTO_MOST);
 }
 
+/* For want of an answer: with what the network has said meanwhile, if it has. */
+static void give_up(struct tcpcb *tp)
+{
+    tcp_abort(tp, tp->soft_error ? tp->soft_error : -ETIMEDOUT);
+}
+
 void tcp_set_persist(struct tcpcb *tp)
 {
     tp->timer[TCPT_PERSIST] = backed_off(tp);
@@ -36,7 +42,7 @@ void tcp_set_persist(struct tcpcb *tp)
 static void retransmit(struct tcpcb *tp)
 {
     if (++tp->retries > TCP_RETRIES) {
-        tcp_abort(tp, -ETIMEDOUT);
+        give_up(tp);
         return;
     }
     uint32_t flight = tp->snd_max - tp->snd_una;
@@ -59,7 +65,7 @@ static void probe(struct tcpcb *tp)
 {
     tp->orphan_probes += !!(tp->inp.so->state & SS_NO_DESCRIPTOR);
     if (++tp->probes > TCP_RETRIES || tp->orphan_probes > TCP_RETRIES) {
-        tcp_abort(tp, -ETIMEDOUT);
+        give_up(tp);
         return;
     }
     tcp_set_persist(tp);
@@ -81,7 +87,7 @@ static void tcp_timer_keep(struct tcpcb *tp)
 {
     struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
     if (tp->state < TCPS_ESTABLISHED || ++tp->keep_probes > tp->keep_count) {
-        tcp_abort(tp, -ETIMEDOUT);
+        give_up(tp);
         return;
     }
     tcp_respond(&ends, tp->snd_una - 1, tp->rcv_nxt, TH_ACK, tp->rcv_adv - tp->rcv_nxt);

@@ -1,10 +1,12 @@
-/* UDP as far as the queues of those who wait for a port (RFC 768). */
+/* UDP (RFC 768): to queues of the kernel's own, and to sockets (datagram.h). */
 #include "net/in.h"
 #include "net/net.h"
 
 #define UDP_HEADER 8
 
 static struct udp_port *ports;
+void (*udp_told)(const struct told *of);
+bool (*udp_to_socket)(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport);
 
 void udp_bind(struct udp_port *p)
 {
@@ -24,16 +26,19 @@ void udp_input(struct mbuf *m, uint32_t header)
         m_free(m);
         return;
     }
+    uint32_t port = get16(udp + 2);
     struct udp_port *p = ports;
-    while (p && p->port != get16(udp + 2))
+    while (p && p->port != port)
         p = p->next;
+    m_adj(m, header + UDP_HEADER);
+    m->m_len = length - UDP_HEADER;
     if (!p) {
+        if (udp_to_socket && udp_to_socket(m, get32(ip + 16), port, get32(ip + 12), get16(udp)))
+            return;
         NET_COUNT(udp_no_port);
         m_free(m);
         return;
     }
-    m_adj(m, header + UDP_HEADER);
-    m->m_len = length - UDP_HEADER;
     if (!IF_ENQUEUE(&p->queue, m))
         NET_COUNT(udp_full);
     if (p->notify)

@@ -15,7 +15,7 @@ from sim.wires import frames
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
 
 BYTES = int(os.environ.get("TCP_BYTES", "12000"))
-RACES = int(os.environ.get("TCP_RACES", "2"))
+RACES = int(os.environ.get("TCP_RACES", "1"))
 # Every kernel once, every scheme, and those on one hart, two and four with which a kernel differs most from the others.
 HARTS = {"connection": 4, "serial": 2, "global": 4, "connection-rw": 1, "krp-classic": 2, "krp": 1, "krp-many": 4}
 CASES = [(SCHEMES[n % len(SCHEMES)], kernel, HARTS[kernel]) for n, kernel in enumerate(OPTIONS["tcpip"].choices)]

@@ -71,12 +71,29 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *length)
 
 ssize_t send(int fd, const void *buffer, size_t length, int flags)
 {
-    return flags ? with_errno(-EOPNOTSUPP) : write(fd, buffer, length);
+    return sendto(fd, buffer, length, flags, 0, 0);
 }
 
 ssize_t recv(int fd, void *buffer, size_t length, int flags)
 {
-    return flags ? with_errno(-EOPNOTSUPP) : read(fd, buffer, length);
+    return recvfrom(fd, buffer, length, flags, 0, 0);
+}
+
+ssize_t sendto(int fd, const void *buffer, size_t length, int flags, const struct sockaddr *address,
+               socklen_t of_address)
+{
+    if (!flags && !address)
+        return write(fd, buffer, length);
+    return with_errno(
+        system_call6(SYS_SENDTO, (uint32_t)fd, word(buffer), length, (uint32_t)flags, word(address), of_address));
+}
+
+ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *of_address)
+{
+    if (!flags && !address)
+        return read(fd, buffer, length);
+    return with_errno(system_call6(SYS_RECVFROM, (uint32_t)fd, word(buffer), length, (uint32_t)flags, word(address),
+                                   word(of_address)));
 }
 
 /* Four numbers with points between, decimal. */

@@ -2,7 +2,7 @@
  * TCP and its sockets: system calls above, segments below, both in simulated time. Scripts of segments; a peer that
  * is another TCP, with arithmetic of its own, over a wire that loses, repeats, reorders, delays and damages; segments
  * of any content; memory that is out at any place. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c
- * net/loop.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c net/socket.c net/direct.c net/socket_options.c
+ * net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c net/socket.c net/direct.c net/socket_options.c
  * net/tcp_input.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h" TCP_FEW=100
  */
@@ -1510,6 +1510,73 @@ HOST_TEST(no_segment_of_nobody_begins_a_connection)
     CHECK_EQUAL(net_counts().tcp_bad, 6);
     k_close(listening);
     ended();
+}
+
+/* What a router or the peer says of a segment of the connection's that began with number `seq`. */
+static void say_icmp(uint32_t type, uint32_t code, uint32_t seq, uint32_t quoted)
+{
+    uint8_t *icmp = frame_tcp, *ip = icmp + 8;
+    uint32_t length = 8 + quoted;
+    make_frame(&(struct seg){.kernel = c.kernel, .peer = c.peer, .flags = A});
+    memset(icmp, 0, 8 + IP_HEADER + 8);
+    icmp[0] = (uint8_t)type;
+    icmp[1] = (uint8_t)code;
+    ip[0] = 0x45;
+    put16(ip + 2, 40);
+    ip[9] = IPPROTO_TCP;
+    put32(ip + 12, OUR_IP);
+    put32(ip + 16, PEER_IP);
+    put16(ip + IP_HEADER, c.kernel);
+    put16(ip + IP_HEADER + 2, c.peer);
+    put32(ip + IP_HEADER + 4, seq);
+    put16(icmp + 2, ~sum_of(icmp, length, 0) & 0xffff);
+    put16(frame_ip + 2, IP_HEADER + length);
+    frame_ip[9] = IPPROTO_ICMP;
+    put16(frame_ip + 10, 0);
+    put16(frame_ip + 10, ~sum_of(frame_ip, IP_HEADER, 0) & 0xffff);
+    input_frame(ETHER_HEADER + IP_HEADER + length);
+}
+
+HOST_TEST(an_error_of_the_network_ends_an_attempt_if_it_is_hard)
+{
+    for (uint32_t code = 0; code < 16; code++) {
+        prepare(1000);
+        asks_peer();
+        EXPECT(S, US(0), 0, 0);
+        say_icmp(3, code, US(1), 28); /* of nothing that is on its way (RFC 5927) */
+        say_icmp(3, code, US(0) - 1, 28);
+        say_icmp(3, code, US(0), 27); /* cut short */
+        CHECK_EQUAL(state(), TCPS_SYN_SENT);
+        say_icmp(3, code, US(0), 28);
+        bool hard = code == 2 || code == 3;
+        CHECK_EQUAL(state(), hard ? TCPS_CLOSED : TCPS_SYN_SENT);
+        if (!hard) {
+            for (unsigned s = 0; s < 400 && state() != TCPS_CLOSED; s++)
+                advance(1000);
+            log_first = log_end;
+        }
+        CHECK_EQUAL(k_error(c.fd), hard                                   ? ECONNREFUSED
+                                   : code == 0 || code == 6 || code == 11 ? ENETUNREACH
+                                                                          : EHOSTUNREACH);
+        ended();
+    }
+    CHECK_EQUAL(net_counts().icmp_told, 3 * 16);
+}
+
+HOST_TEST(an_error_of_the_network_ends_no_connection)
+{
+    for (uint32_t code = 0; code < 16; code++) {
+        established(1000, code % 2);
+        CHECK_EQUAL(k_write(c.fd, 100), 100);
+        EXPECT(A, US(1), PEER(1), 100);
+        say_icmp(code % 3 ? 3 : 11, code, US(1), 28);
+        CHECK_EQUAL(state(), TCPS_ESTABLISHED);
+        say(A, PEER(1), US(101), 0);
+        CHECK_EQUAL(tcb_at(c.fd)->soft_error, 0); /* it has been heard of again */
+        EXPECT_NOTHING();
+        CHECK_EQUAL(k_error(c.fd), 0);
+        ended();
+    }
 }
 
 HOST_TEST(who_closes_with_bytes_unread_resets)

@@ -219,12 +219,61 @@ static void network_status(void)
     expect("close", close(fd) | close(from) | close(to) | close(pipes[0]) | close(pipes[1]), 0);
 }
 
+/* Datagrams to this host itself, and to nobody. */
+static void datagrams(void)
+{
+    struct sockaddr_in of, from;
+    socklen_t length = sizeof from;
+    char bytes[1500] = "four";
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0), other = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+    FAILS(listen(fd, 1), EOPNOTSUPP);
+    FAILS(accept(fd, 0, 0), EOPNOTSUPP);
+    FAILS(bind(fd, address(&of, "10.9.9.9", 13), sizeof of), EADDRNOTAVAIL);
+    expect("bind", bind(fd, address(&of, "0.0.0.0", 13), sizeof of), 0);
+    FAILS(bind(other, address(&of, "127.0.0.1", 13), sizeof of), EADDRINUSE);
+    FAILS(write(fd, bytes, 4), EDESTADDRREQ);
+    FAILS(sendto(fd, bytes, 4, 0, address(&of, "11.0.0.1", 7), sizeof of), ENETUNREACH);
+    FAILS(sendto(fd, bytes, 4, 1, address(&of, "127.0.0.1", 7), sizeof of), EOPNOTSUPP);
+    FAILS(sendto(fd, bytes, 4, 0, address(&of, "127.0.0.1", 7), sizeof of - 1), EINVAL);
+    FAILS(sendto(fd, (void *)16, 4, 0, address(&of, "127.0.0.1", 7), sizeof of), EFAULT);
+    FAILS(sendto(fd, bytes, 1473, 0, address(&of, "127.0.0.1", 7), sizeof of), EMSGSIZE);
+    FAILS(getpeername(fd, (struct sockaddr *)&from, &length), ENOTCONN);
+    FAILS(shutdown(fd, SHUT_RDWR), ENOTCONN);
+    FAILS(recvfrom(fd, bytes, 4, 0, 0, 0), EAGAIN);
+    FAILS(recv(fd, bytes, 4, 0x1000), EOPNOTSUPP);
+    expect("connect", connect(other, address(&of, "127.0.0.1", 13), sizeof of), 0);
+    expect("send", send(other, bytes, 4, 0), 4);
+    expect("sendto", sendto(other, bytes, 0, MSG_DONTWAIT, address(&of, "10.0.0.2", 13), sizeof of), 0);
+    struct pollfd poll_of = {.fd = fd, .events = POLLIN | POLLOUT};
+    expect("poll", poll(&poll_of, 1, 1000), 1);
+    expect("what there is", poll_of.revents, POLLIN | POLLOUT);
+    memset(bytes, 0, sizeof bytes);
+    expect("a look", recvfrom(fd, bytes, 2, MSG_PEEK, (struct sockaddr *)&from, &length), 2);
+    expect("recvfrom", recvfrom(fd, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &length), 4);
+    expect("its bytes", strcmp(bytes, "four"), 0);
+    expect("its length", length, sizeof from);
+    expect("from where", ntohl(from.sin_addr.s_addr), 0x7f000001);
+    expect("getsockname", getsockname(other, (struct sockaddr *)&of, &length), 0);
+    expect("from which port", from.sin_port, of.sin_port);
+    expect("sendto", sendto(fd, "back", 4, 0, (struct sockaddr *)&from, sizeof from), 4);
+    expect("read", read(other, bytes, sizeof bytes), 4);
+    of.sin_family = AF_UNSPEC;
+    expect("connect to nobody", connect(other, (struct sockaddr *)&of, sizeof of), 0);
+    FAILS(send(other, bytes, 4, 0), EDESTADDRREQ);
+    expect("an empty one", recv(fd, bytes, 4, MSG_DONTWAIT), 0);
+    expect("sendto", sendto(other, bytes, 4, 0, address(&of, "127.0.0.1", 13), sizeof of), 4);
+    expect("poll", poll(&poll_of, 1, 1000), 1);
+    FAILS(recvfrom(fd, (void *)16, 4, MSG_DONTWAIT, 0, 0), EFAULT);
+    expect("close", close(fd) | close(other), 0);
+}
+
 int main(void)
 {
     int ends[2], fd = socket(AF_INET, SOCK_STREAM, 0);
     expect("socket", fd, 3);
     FAILS(socket(AF_INET + 1, SOCK_STREAM, 0), EAFNOSUPPORT);
-    FAILS(socket(AF_INET, SOCK_STREAM + 1, 0), EPROTONOSUPPORT);
+    FAILS(socket(AF_INET, SOCK_DGRAM + 1, 0), EPROTONOSUPPORT);
+    FAILS(socket(AF_INET, SOCK_DGRAM, IPPROTO_TCP), EPROTONOSUPPORT);
     FAILS(socket(AF_INET, SOCK_STREAM, IPPROTO_TCP + 1), EPROTONOSUPPORT);
     options(fd);
     names(fd);
@@ -237,6 +286,7 @@ int main(void)
     listening();
     connecting();
     loop_back();
+    datagrams();
     names_of_hosts();
     printf("@sockets wrong=%d\n", wrong);
     return wrong;

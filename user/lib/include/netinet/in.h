@@ -16,6 +16,7 @@ struct sockaddr_in {
 };
 
 #define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
 #define INADDR_ANY ((in_addr_t)0)
 #define INADDR_BROADCAST ((in_addr_t)0xffffffff)
 #define INADDR_NONE ((in_addr_t)0xffffffff)

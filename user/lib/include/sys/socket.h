@@ -1,4 +1,4 @@
-/* Sockets (user/abi.h): streams of the internet's protocols. */
+/* Sockets (user/abi.h): streams and datagrams of the internet's protocols. */
 #ifndef _SYS_SOCKET_H
 #define _SYS_SOCKET_H
 
@@ -18,8 +18,11 @@ struct sockaddr {
 #define AF_INET 2
 #define PF_INET AF_INET
 #define SOCK_STREAM 1
+#define SOCK_DGRAM 2
 #define SOCK_CLOEXEC 0x40000
 #define SOCK_NONBLOCK 0x4000
+#define MSG_PEEK 0x2
+#define MSG_DONTWAIT 0x80
 #define SHUT_RD 0
 #define SHUT_WR 1
 #define SHUT_RDWR 2
@@ -43,6 +46,10 @@ int getsockname(int fd, struct sockaddr *address, socklen_t *length);
 int getpeername(int fd, struct sockaddr *address, socklen_t *length);
 int setsockopt(int fd, int level, int name, const void *value, socklen_t length);
 int getsockopt(int fd, int level, int name, void *value, socklen_t *length);
-ssize_t send(int fd, const void *buffer, size_t length, int flags); /* EOPNOTSUPP: flags that are not 0 */
+/* EOPNOTSUPP: flags that there are not; of a stream any but 0, and an address. */
+ssize_t sendto(int fd, const void *buffer, size_t length, int flags, const struct sockaddr *address,
+               socklen_t of_address);
+ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *of_address);
+ssize_t send(int fd, const void *buffer, size_t length, int flags);
 ssize_t recv(int fd, void *buffer, size_t length, int flags);
 #endif

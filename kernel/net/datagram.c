@@ -1,0 +1,470 @@
+/* Datagram sockets (datagram.h). */
+#include "net/datagram.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/minmax.h"
+#include "lock/simple_lock.h"
+#include "mem/zone.h"
+#include "net/in.h"
+#include "net/in_pcb.h"
+#include "net/loop.h"
+#include "net/net.h"
+#include "sched/sched.h"
+
+#define UDP_HEADER 8
+#define DATAGRAM_MOST (IP_MTU - IP_HEADER - UDP_HEADER) /* there are no fragments */
+#define RECEIVE_BUFFER (32u * MBUF_BYTES) /* of memory: a datagram takes a whole mbuf, however short it is */
+#define RECEIVE_LEAST (2u * MBUF_BYTES)
+#define RECEIVE_MOST (128u * MBUF_BYTES)
+#define PORT_FIRST 49152u /* RFC 6335: those that are chosen */
+#define PORTS 16384u
+#define UDP_TTL 64
+
+struct datagram {
+    struct datagram *next; /* the list's */
+    struct simple_lock lock;
+    struct ends ends;
+    struct mbuf *first, **end; /* by m_nextpkt */
+    uint32_t waiting, waiting_most; /* bytes of memory */
+    bool receive_shut, send_shut, reuse_address;
+    int error; /* of what a connected one has sent, told once */
+};
+
+static SIMPLE_LOCK_CLASS(list_class, "datagram list", SPL_SOFTPREEMPT);
+static SIMPLE_LOCK_CLASS(datagram_class, "datagram", SPL_SOFTPREEMPT);
+static struct simple_lock list_lock_of_datagrams = SIMPLE_LOCK("datagram list", list_class);
+static struct datagram *datagrams;
+DEFINE_ZONE(datagram_zone, "datagram", sizeof(struct datagram), _Alignof(struct datagram), SPL_SOFTPREEMPT, 0);
+
+struct datagram *datagram_create(void)
+{
+    struct datagram *d = zone_alloc(&datagram_zone);
+    if (!d)
+        return 0;
+    *d = (struct datagram){.lock = SIMPLE_LOCK("datagram", datagram_class), .waiting_most = RECEIVE_BUFFER};
+    d->end = &d->first;
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    d->next = datagrams;
+    datagrams = d;
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    return d;
+}
+
+void datagram_destroy(struct datagram *d)
+{
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    struct datagram **link = &datagrams;
+    while (*link != d)
+        link = &(*link)->next;
+    *link = d->next;
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    m_free_chain(d->first); /* nobody finds it any more */
+    simple_lock_destroy(&d->lock);
+    zone_free(&datagram_zone, d);
+}
+
+static void datagram_close(struct file *f)
+{
+    datagram_destroy(f->data);
+}
+
+/* Addresses -------------------------------------------------------------------------------------------------------- */
+
+/* Whether another one has the port for this address, or for any. With the list's lock. */
+static bool is_used(const struct datagram *d, uint32_t laddr, uint32_t lport)
+{
+    const struct datagram *other = datagrams;
+    while (other &&
+           (other == d || other->ends.lport != lport || (laddr && other->ends.laddr && other->ends.laddr != laddr) ||
+            (d->reuse_address && other->reuse_address)))
+        other = other->next;
+    return other;
+}
+
+/* A free port, in an order that cannot be guessed (RFC 6056). With the list's lock. */
+static uint32_t free_port(const struct datagram *d, uint32_t faddr, uint32_t fport)
+{
+    static uint32_t chosen;
+    uint32_t from = in_pcb_hash(&(struct inpcb){.laddr = net_own.ip, .faddr = faddr, .fport = (uint16_t)fport}, 2);
+    for (uint32_t i = 0; i < PORTS; i++) {
+        uint32_t port = PORT_FIRST + (from + chosen++) % PORTS;
+        if (!is_used(d, 0, port))
+            return port;
+    }
+    return 0;
+}
+
+int datagram_bind(struct datagram *d, uint32_t laddr, uint32_t lport)
+{
+    int error = 0;
+    if (laddr && !loop_has(laddr))
+        return -EADDRNOTAVAIL;
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    if (d->ends.lport)
+        error = -EINVAL;
+    else if (lport && is_used(d, laddr, lport))
+        error = -EADDRINUSE;
+    else if (!lport && !(lport = free_port(d, 0, 0)))
+        error = -EADDRNOTAVAIL;
+    if (!error) {
+        d->ends.laddr = laddr;
+        d->ends.lport = lport;
+    }
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    return error;
+}
+
+/* Where a datagram may go: one host of this network, or this one. */
+static int datagram_reaches(uint32_t faddr, uint32_t fport)
+{
+    if (!faddr || !fport)
+        return -EINVAL;
+    if (loop_has(faddr))
+        return 0;
+    if (faddr == INADDR_BROADCAST || faddr == (net_own.ip | ~net_own.mask))
+        return -EACCES; /* nobody has said that all are meant */
+    return (faddr & net_own.mask) == (net_own.ip & net_own.mask) ? 0 : -ENETUNREACH; /* there are no routes */
+}
+
+/* Its own port and the ends of one that goes to an address. */
+static int ends_to(struct datagram *d, uint32_t faddr, uint32_t fport, struct ends *ends)
+{
+    int error = 0;
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    *ends = d->ends;
+    if (faddr) {
+        ends->faddr = faddr;
+        ends->fport = fport;
+        error = datagram_reaches(faddr, fport);
+    } else if (!ends->fport) {
+        error = -EDESTADDRREQ;
+    }
+    if (!error && d->send_shut)
+        error = -EPIPE;
+    if (!error && !d->ends.lport && !(d->ends.lport = free_port(d, ends->faddr, ends->fport)))
+        error = -EADDRNOTAVAIL;
+    ends->lport = d->ends.lport;
+    if (!ends->laddr)
+        ends->laddr = ends->faddr >> 24 == LOOPBACK_NET ? ends->faddr : net_own.ip;
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    return error;
+}
+
+int datagram_connect(struct datagram *d, uint32_t faddr, uint32_t fport)
+{
+    struct ends ends = {0};
+    int error = faddr || fport ? ends_to(d, faddr ? faddr : INADDR_BROADCAST, fport, &ends) : 0;
+    if (error)
+        return error;
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    d->ends.faddr = ends.faddr;
+    d->ends.fport = ends.fport;
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    return 0;
+}
+
+struct ends datagram_ends(struct datagram *d)
+{
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    struct ends ends = d->ends;
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    return ends;
+}
+
+/* What comes ------------------------------------------------------------------------------------------------------- */
+
+static struct datagram *receiver(const struct ends *of)
+{
+    struct datagram *best = 0;
+    unsigned best_fits = 0;
+    for (struct datagram *d = datagrams; d; d = d->next) {
+        const struct ends *e = &d->ends;
+        if (e->lport != of->lport || (e->laddr && e->laddr != of->laddr) ||
+            (e->fport && (e->fport != of->fport || e->faddr != of->faddr)))
+            continue;
+        unsigned fits = 1 + !!e->laddr + 2 * !!e->fport;
+        if (fits > best_fits) {
+            best = d;
+            best_fits = fits;
+        }
+    }
+    return best;
+}
+
+/* The header gives way to whose it is, which stands right before the data until they are read. */
+static void put_sender(struct mbuf *m, const struct ends *of)
+{
+    put32(m->m_data - UDP_HEADER, of->faddr);
+    put16(m->m_data - UDP_HEADER + 4, of->fport);
+}
+
+static bool to_socket(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
+{
+    struct ends of = {laddr, faddr, lport, fport};
+    bool takes = false;
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    struct datagram *d = receiver(&of);
+    if (d) {
+        simple_lock(&d->lock);
+        takes = !d->receive_shut && d->waiting + MBUF_BYTES <= d->waiting_most;
+        if (takes) {
+            put_sender(m, &of);
+            m->m_nextpkt = 0;
+            *d->end = m;
+            d->end = &m->m_nextpkt;
+            d->waiting += MBUF_BYTES;
+            thread_wakeup(&d->first);
+        }
+        simple_unlock(&d->lock);
+    }
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    if (!d)
+        return false;
+    if (takes) {
+        poll_wakeup();
+    } else {
+        NET_COUNT(udp_full);
+        m_free(m);
+    }
+    return true;
+}
+
+/* An error of the network, for the socket that is connected there. */
+static void datagram_told(const struct told *of)
+{
+    uint32_t lport = get16(of->header), fport = get16(of->header + 2);
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    struct datagram *d = receiver(&(struct ends){of->laddr, of->faddr, lport, fport});
+    if (d && d->ends.fport) {
+        simple_lock(&d->lock);
+        d->error = of->error;
+        thread_wakeup(&d->first);
+        simple_unlock(&d->lock);
+    }
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    poll_wakeup();
+}
+
+static int datagram_taken_error(struct datagram *d)
+{
+    crit_t s = simple_lock_enter(&d->lock);
+    int error = d->error;
+    d->error = 0;
+    simple_lock_leave(&d->lock, s);
+    return error;
+}
+
+void datagram_start(void)
+{
+    udp_to_socket = to_socket;
+    udp_told = datagram_told;
+}
+
+int datagram_shut(struct datagram *d, bool receive, bool send)
+{
+    if (!datagram_ends(d).fport)
+        return -ENOTCONN;
+    crit_t s = simple_lock_enter(&d->lock);
+    d->receive_shut |= receive;
+    d->send_shut |= send;
+    thread_wakeup(&d->first);
+    simple_lock_leave(&d->lock, s);
+    poll_wakeup();
+    return 0;
+}
+
+/* The first one, or 0 and why: nothing at the end of a socket that receives no more. With the lock. */
+static struct mbuf *datagram_there_is(struct datagram *d, bool waits, int *error)
+{
+    *error = 0;
+    while (!d->first && !d->receive_shut && !*error) {
+        if (d->error) {
+            *error = d->error;
+            d->error = 0;
+        } else if (!waits) {
+            *error = -EAGAIN;
+        } else if (thread_sleep_interruptibly(&d->first, &d->lock)) {
+            *error = -ERESTART;
+        }
+    }
+    return d->first; /* whatever else has come */
+}
+
+static struct mbuf *take_first(struct datagram *d)
+{
+    struct mbuf *m = d->first;
+    d->first = m->m_nextpkt;
+    if (!d->first)
+        d->end = &d->first;
+    d->waiting -= MBUF_BYTES;
+    return m;
+}
+
+static void datagram_put_back(struct datagram *d, struct mbuf *m)
+{
+    crit_t s = simple_lock_enter(&d->lock);
+    m->m_nextpkt = d->first;
+    if (!d->first)
+        d->end = &m->m_nextpkt;
+    d->first = m;
+    d->waiting += MBUF_BYTES;
+    thread_wakeup(&d->first);
+    simple_lock_leave(&d->lock, s);
+    poll_wakeup();
+}
+
+int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, bool waits, bool peek)
+{
+    int error;
+    crit_t s = simple_lock_enter(&d->lock);
+    struct mbuf *m = datagram_there_is(d, waits, &error);
+    if (m)
+        take_first(d);
+    simple_lock_leave(&d->lock, s);
+    if (!m)
+        return error;
+    uint32_t n = MIN(m->m_len, t->left);
+    *from = (struct ends){.faddr = get32(m->m_data - UDP_HEADER), .fport = get16(m->m_data - UDP_HEADER + 4)};
+    error = transfer_out(t, m->m_data, n);
+    if (peek || error)
+        datagram_put_back(d, m);
+    else
+        m_free(m);
+    return error ? error : (int)n;
+}
+
+/* What goes -------------------------------------------------------------------------------------------------------- */
+
+int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32_t fport)
+{
+    static uint32_t identification;
+    struct ends ends;
+    uint32_t n = t->left, length = UDP_HEADER + n;
+    int error = datagram_taken_error(d);
+    if (!error)
+        error = n > DATAGRAM_MOST ? -EMSGSIZE : ends_to(d, faddr, fport, &ends);
+    if (error)
+        return error;
+    struct mbuf *m = m_get();
+    if (!m) {
+        NET_COUNT(no_mbuf);
+        return -ENOBUFS;
+    }
+    m->m_data += ETHER_HEADER + 2;
+    m->m_len = IP_HEADER + length;
+    uint8_t *ip = m->m_data, *udp = ip + IP_HEADER;
+    error = transfer_in(t, udp + UDP_HEADER, n);
+    if (error) {
+        m_free(m);
+        return error;
+    }
+    memset(ip, 0, IP_HEADER + UDP_HEADER);
+    ip[0] = 0x45;
+    put16(ip + 2, m->m_len);
+    put16(ip + 4, __atomic_fetch_add(&identification, 1, __ATOMIC_RELAXED));
+    ip[8] = UDP_TTL;
+    ip[9] = IPPROTO_UDP;
+    put32(ip + 12, ends.laddr);
+    put32(ip + 16, ends.faddr);
+    put16(udp, ends.lport);
+    put16(udp + 2, ends.fport);
+    put16(udp + 4, length);
+    uint32_t sum = in_cksum(udp, length, in_pseudo_sum(ip, IPPROTO_UDP, length));
+    put16(udp + 6, sum ? sum : 0xffff); /* 0 would say that there is none */
+    NET_COUNT(udp_out);
+    inet_enter();
+    ip_output(m, ends.faddr);
+    inet_leave();
+    return (int)n;
+}
+
+/* A descriptor's --------------------------------------------------------------------------------------------------- */
+
+static int datagram_read(struct file *f, struct transfer *t)
+{
+    struct ends from;
+    if (t->has_some)
+        return -EAGAIN; /* one datagram for a call */
+    return datagram_receive(f->data, t, &from, !(f->flags & O_NONBLOCK), false);
+}
+
+static int datagram_write(struct file *f, struct transfer *t)
+{
+    return datagram_send(f->data, t, 0, 0);
+}
+
+static int datagram_number(int *value, bool set, int is)
+{
+    if (set)
+        return -ENOPROTOOPT;
+    *value = is;
+    return 0;
+}
+
+int datagram_option(struct datagram *d, uint32_t level, uint32_t name, int *value, bool set)
+{
+    if (level != USER_SOL_SOCKET)
+        return -ENOPROTOOPT;
+    switch (name) {
+    case USER_SO_TYPE: return datagram_number(value, set, USER_SOCK_DGRAM);
+    case USER_SO_ERROR: return datagram_number(value, set, set ? 0 : -datagram_taken_error(d));
+    case USER_SO_SNDBUF: return datagram_number(value, set, DATAGRAM_MOST);
+    case USER_SO_REUSEADDR:
+        if (set)
+            d->reuse_address = *value;
+        else
+            *value = d->reuse_address;
+        return 0;
+    case USER_SO_RCVBUF:
+        if (set && *value < 1)
+            return -EINVAL;
+        crit_t s = simple_lock_enter(&d->lock);
+        if (set) /* what has come stays */
+            d->waiting_most = MAX(MAX(MIN((uint32_t)*value, RECEIVE_MOST), RECEIVE_LEAST), d->waiting);
+        else
+            *value = (int)d->waiting_most;
+        simple_lock_leave(&d->lock, s);
+        return 0;
+    default: return -ENOPROTOOPT;
+    }
+}
+
+static int datagram_ioctl(struct file *f, struct vm_map *map, uint32_t request, uint32_t argument)
+{
+    struct datagram *d = f->data;
+    if (request != USER_FIONREAD)
+        return -ENOTTY;
+    crit_t s = simple_lock_enter(&d->lock);
+    int n = d->first ? (int)d->first->m_len : 0;
+    simple_lock_leave(&d->lock, s);
+    return copyout(map, argument, &n, sizeof n);
+}
+
+static int datagram_stat(struct file *f, struct user_stat *to)
+{
+    (void)f;
+    *to = (struct user_stat){.mode = S_IFSOCK | 0600, .nlink = 1, .blksize = DATAGRAM_MOST};
+    return 0;
+}
+
+static int datagram_poll(struct file *f, int events)
+{
+    struct datagram *d = f->data;
+    crit_t s = simple_lock_enter(&d->lock);
+    int is = USER_POLLOUT | (d->first || d->receive_shut || d->error ? USER_POLLIN : 0);
+    is |= d->error ? USER_POLLERR : 0;
+    simple_lock_leave(&d->lock, s);
+    return is & (events | USER_POLLERR);
+}
+
+const struct file_ops datagram_ops = {.name = "datagram socket",
+                                      .read = datagram_read,
+                                      .write = datagram_write,
+                                      .close = datagram_close,
+                                      .ioctl = datagram_ioctl,
+                                      .stat = datagram_stat,
+                                      .poll = datagram_poll};

@@ -1,0 +1,663 @@
+/*
+ * Datagram sockets, frame by frame: who gets a datagram, against a model of sockets; what is sent; frames of any
+ * content, and memory that is out. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c
+ * net/in_cksum.c net/ether_output.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * TCPIP_FILE="net/policy/connection.h"
+ */
+#include "net/datagram.c"
+
+#include <stdlib.h>
+
+#include "lib/random.h"
+#include "test/host/host.h"
+
+#define OUR_IP 0x0a000002u
+#define PEER_IP 0x0a000001u
+#define SOCKETS 12
+#define WAITING_MOST 40
+#define HOSTILE_FRAMES 100000 /* as many times more as HOST_TIMES says */
+
+const bool if_ether_in_threads = true; /* though TCP is not part of this unit */
+static struct random dice;
+static unsigned objects, wakeups;
+static bool memory_is_out;
+
+void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
+{
+    (void)c;
+    if (memory_is_out)
+        return 0;
+    objects++;
+    void *object = aligned_alloc(64, (z->size + 63) & ~63u);
+    CHECK(object);
+    memset(object, 0xdb, z->size);
+    return object;
+}
+
+void zone_free_slow(struct zone *z, struct zone_cache *c, void *object)
+{
+    (void)z, (void)c;
+    CHECK(objects);
+    objects--;
+    free(object);
+}
+
+struct zone_counts zone_counts(const struct zone *z)
+{
+    (void)z;
+    return (struct zone_counts){.in_use = objects};
+}
+
+uint64_t cycles64(void)
+{
+    static uint64_t now;
+    return now += 1000000;
+}
+
+uint32_t in_pcb_hash(const struct inpcb *inp, uint32_t what)
+{
+    return inp->faddr * 31 + inp->fport * 7 + what;
+}
+
+void tcp_input(struct mbuf *m, uint32_t header)
+{
+    (void)header;
+    m_free(m);
+}
+
+static uint32_t tcp_is_told;
+
+void tcp_told(const struct told *of)
+{
+    tcp_is_told += 1 + (get32(of->header) & 0) + (get32(of->header + 4) & 0); /* all that is promised is there */
+}
+
+void poll_wakeup(void)
+{
+    CHECK_EQUAL(host_locks_held, 0);
+    wakeups++;
+}
+
+void thread_wakeup(const void *channel)
+{
+    (void)channel;
+}
+
+static int (*sleeps)(void); /* what happens while somebody waits: whether that is interrupted */
+
+int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock)
+{
+    (void)channel;
+    CHECK(sleeps);
+    simple_unlock(interlock);
+    CHECK_EQUAL(host_locks_held, 0);
+    unsigned level = sync_hart()->level;
+    sync_hart()->level = SPL_NONE;
+    int interrupted = sleeps();
+    sync_hart()->level = level;
+    simple_lock(interlock);
+    return interrupted;
+}
+
+/* User mode's memory, from address 0x1000 on. */
+#define USER_AT 0x1000u
+static uint8_t user[4096];
+
+static bool is_users(uint32_t at, uint32_t n)
+{
+    return at >= USER_AT && at - USER_AT <= sizeof user && n <= sizeof user - (at - USER_AT);
+}
+
+int copyout(struct vm_map *map, uint32_t to, const void *from, uint32_t n)
+{
+    (void)map;
+    CHECK_EQUAL(host_locks_held, 0); /* a page fault sleeps */
+    if (!is_users(to, n))
+        return -EFAULT;
+    memcpy(user + (to - USER_AT), from, n);
+    return 0;
+}
+
+int transfer_in(struct transfer *t, void *to, uint32_t n)
+{
+    CHECK_EQUAL(host_locks_held, 0);
+    if (!is_users(t->at, n))
+        return -EFAULT;
+    memcpy(to, user + (t->at - USER_AT), n);
+    t->at += n;
+    t->left -= n;
+    return 0;
+}
+
+int transfer_out(struct transfer *t, const void *from, uint32_t n)
+{
+    int error = copyout(0, t->at, from, n);
+    t->at += n;
+    t->left -= n;
+    return error;
+}
+
+/* The wire, and the loop-back ------------------------------------------------------------------------------------- */
+
+static struct mbuf *last; /* that was sent; the caller of `sent_one` frees it */
+static unsigned sent;
+
+static void keep(struct mbuf *m)
+{
+    CHECK(m->m_data >= m->m_buf && m->m_data + m->m_len <= m->m_buf + MBUF_BYTES);
+    CHECK(m->m_len <= ETHER_HEADER + IP_MTU);
+    if (last)
+        m_free(last);
+    last = m;
+    sent++;
+}
+
+static void receive(struct mbuf *m)
+{
+    ip_input(m);
+    CHECK_EQUAL(host_locks_held, 0);
+}
+
+void loop_output(struct mbuf *m)
+{
+    memset(m->m_data - ETHER_HEADER, 0, ETHER_HEADER);
+    receive(m);
+}
+
+static uint32_t sum_of(const uint8_t *p, uint32_t length, uint32_t sum)
+{
+    for (uint32_t i = 0; i < length; i++)
+        sum += i % 2 ? p[i] : p[i] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return sum;
+}
+
+static uint8_t packet[IP_MTU + 200] __attribute__((aligned(8)));
+
+/* A packet with a datagram; its length. `sums`: with a checksum of its own. */
+static uint32_t make(uint32_t from, uint32_t fport, uint32_t to, uint32_t lport, uint32_t bytes, bool sums)
+{
+    uint32_t length = UDP_HEADER + bytes;
+    uint8_t *udp = packet + IP_HEADER;
+    memset(packet, 0, IP_HEADER + UDP_HEADER);
+    packet[0] = 0x45;
+    put16(packet + 2, IP_HEADER + length);
+    packet[8] = 9;
+    packet[9] = IPPROTO_UDP;
+    put32(packet + 12, from);
+    put32(packet + 16, to);
+    put16(packet + 10, ~sum_of(packet, IP_HEADER, 0) & 0xffff);
+    put16(udp, fport);
+    put16(udp + 2, lport);
+    put16(udp + 4, length);
+    if (sums) {
+        uint32_t sum = ~sum_of(udp, length, sum_of(packet + 12, 8, IPPROTO_UDP + length)) & 0xffff;
+        put16(udp + 6, sum ? sum : 0xffff);
+    }
+    return IP_HEADER + length;
+}
+
+/* As the interface hands it over: with its Ethernet header before it, filled up to the least length. */
+static void input(uint32_t length)
+{
+    struct mbuf *m = m_get();
+    if (!m)
+        return;
+    m->m_data += 2;
+    memset(m->m_data, 0, ETHER_HEADER + 46);
+    put16(m->m_data + 12, ETHERTYPE_IP);
+    m->m_data[5] = 2;
+    m->m_data += ETHER_HEADER;
+    memcpy(m->m_data, packet, length);
+    m->m_len = length < 46 ? 46 : length;
+    receive(m);
+}
+
+static void begin(uint64_t seed)
+{
+    net_own = (struct net_address){{2, 'I', 'L', 'K', 0, 2}, OUR_IP, 0xffffff00};
+    if_transmit = keep;
+    arp_init();
+    datagram_start();
+    dice = random_from(seed, 7);
+    struct mbuf *m = m_get();
+    m->m_data += ETHER_HEADER;
+    m->m_len = 28;
+    memcpy(m->m_data, (const uint8_t[]){0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 1}, 14);
+    put32(m->m_data + 14, PEER_IP);
+    memcpy(m->m_data + 18, net_own.ether, 6);
+    put32(m->m_data + 24, OUR_IP);
+    arp_input(m);
+}
+
+static struct file file_for(struct datagram *d, uint32_t flags)
+{
+    CHECK(d);
+    return (struct file){.ops = &datagram_ops, .data = d, .references = 1, .flags = flags};
+}
+
+static void all_has_gone(void)
+{
+    if (last)
+        m_free(last);
+    last = 0;
+    CHECK_EQUAL(objects, 0);
+}
+
+/* Tests ------------------------------------------------------------------------------------------------------------ */
+
+/* What the model keeps of a socket: its ends, and the numbers of the datagrams that wait there. */
+static struct kept {
+    struct file file;
+    struct ends ends;
+    uint32_t made; /* its number: of two that fit alike, the younger one gets what comes */
+    uint32_t first, count, room, number[WAITING_MOST], faddr[WAITING_MOST], fport[WAITING_MOST];
+} kept[SOCKETS];
+
+static const uint32_t PLACES[] = {0, OUR_IP, 0x7f000001u}, PORT[] = {7, 8, 9};
+
+/* The socket for a datagram, by the rule as it is told: connected before not, of the address before of any. */
+static struct kept *fitting(uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
+{
+    struct kept *best = 0;
+    for (unsigned rank = 0; rank < 4 && !best; rank++)
+        for (struct kept *k = kept; k < kept + SOCKETS; k++) {
+            const struct ends *e = &k->ends;
+            bool connected = e->faddr == faddr && e->fport == fport;
+            if (k->file.data && e->lport == lport && (rank < 2 ? connected : !e->fport) &&
+                e->laddr == (rank % 2 ? 0 : laddr) && (!best || k->made > best->made))
+                best = k;
+        }
+    return best;
+}
+
+static void take_one(struct kept *k)
+{
+    struct ends from;
+    struct transfer t = {.at = USER_AT, .left = sizeof user};
+    bool peek = !random_below(&dice, 3);
+    int n = datagram_receive(k->file.data, &t, &from, false, peek);
+    if (!k->count) {
+        CHECK_EQUAL(n, -EAGAIN);
+        return;
+    }
+    uint32_t at = k->first % WAITING_MOST;
+    CHECK_EQUAL(n, 4 + k->number[at] % 1400);
+    CHECK_EQUAL(get32(user), k->number[at]);
+    CHECK_EQUAL(from.faddr, k->faddr[at]);
+    CHECK_EQUAL(from.fport, k->fport[at]);
+    if (!peek) {
+        k->first++;
+        k->count--;
+    }
+}
+
+static void model_step(uint32_t number)
+{
+    struct kept *k = &kept[random_below(&dice, SOCKETS)];
+    switch (random_below(&dice, 12)) {
+    case 0:
+        if (k->file.data)
+            datagram_ops.close(&k->file);
+        *k = (struct kept){0};
+        break;
+    case 1:
+        if (k->file.data)
+            break;
+        *k = (struct kept){.file = file_for(datagram_create(), 0), .made = number, .room = RECEIVE_BUFFER / MBUF_BYTES};
+        int one = 1;
+        CHECK_EQUAL(datagram_option(k->file.data, USER_SOL_SOCKET, USER_SO_REUSEADDR, &one, true), 0);
+        break;
+    case 2: {
+        struct ends to = {.laddr = PLACES[random_below(&dice, 3)], .lport = PORT[random_below(&dice, 3)]};
+        if (!k->file.data)
+            break;
+        int should = k->ends.lport ? -EINVAL : 0;
+        CHECK_EQUAL(datagram_bind(k->file.data, to.laddr, to.lport), should);
+        if (!should) {
+            k->ends.laddr = to.laddr;
+            k->ends.lport = to.lport;
+        }
+        break;
+    }
+    case 3: {
+        uint32_t fport = random_below(&dice, 3), faddr = fport ? PEER_IP : 0;
+        if (!k->file.data || !k->ends.lport)
+            break;
+        CHECK_EQUAL(datagram_connect(k->file.data, faddr, fport), 0);
+        k->ends.faddr = faddr;
+        k->ends.fport = fport;
+        break;
+    }
+    case 4:
+    case 5:
+    case 6:
+        if (k->file.data)
+            take_one(k);
+        break;
+    default: {
+        uint32_t lport = PORT[random_below(&dice, 3)], fport = 1 + random_below(&dice, 3);
+        uint32_t before = net_counts().udp_no_port, full = net_counts().udp_full;
+        put32(packet + IP_HEADER + UDP_HEADER, number);
+        input(make(PEER_IP, fport, OUR_IP, lport, 4 + number % 1400, random_below(&dice, 2)));
+        k = fitting(OUR_IP, lport, PEER_IP, fport);
+        CHECK_EQUAL(net_counts().udp_no_port - before, !k);
+        CHECK_EQUAL(net_counts().udp_full - full, k && k->count == k->room);
+        if (k && k->count < k->room) {
+            uint32_t at = (k->first + k->count++) % WAITING_MOST;
+            k->number[at] = number;
+            k->faddr[at] = PEER_IP;
+            k->fport[at] = fport;
+        }
+    }
+    }
+}
+
+HOST_TEST(a_datagram_goes_to_the_socket_that_fits_it_best)
+{
+    begin(1);
+    for (uint32_t number = 1; number < 60000 * host_times(); number++)
+        model_step(number);
+    CHECK(net_counts().udp_full && net_counts().udp_no_port && wakeups);
+    for (struct kept *k = kept; k < kept + SOCKETS; k++)
+        if (k->file.data)
+            datagram_ops.close(&k->file);
+    all_has_gone();
+}
+
+HOST_TEST(what_is_sent_has_headers_that_others_can_read)
+{
+    begin(2);
+    struct file f = file_for(datagram_create(), 0);
+    for (uint32_t n = 0; n <= DATAGRAM_MOST + 1; n += n < 20 || n > DATAGRAM_MOST - 20 ? 1 : 53) {
+        struct transfer t = {.at = USER_AT, .left = n};
+        for (uint32_t i = 0; i < n; i++)
+            user[i] = (uint8_t)random_next(&dice);
+        unsigned before = sent;
+        int done = datagram_send(f.data, &t, PEER_IP, 53);
+        CHECK_EQUAL(done, n > DATAGRAM_MOST ? -EMSGSIZE : (int)n);
+        CHECK_EQUAL(sent - before, n <= DATAGRAM_MOST);
+        if (n > DATAGRAM_MOST)
+            continue;
+        const uint8_t *ip = last->m_data + ETHER_HEADER, *udp = ip + IP_HEADER;
+        CHECK_EQUAL(last->m_len, ETHER_HEADER + IP_HEADER + UDP_HEADER + n);
+        CHECK_EQUAL(get16(ip + 2), IP_HEADER + UDP_HEADER + n);
+        CHECK_EQUAL(sum_of(ip, IP_HEADER, 0), 0xffff);
+        CHECK(get16(udp + 6));
+        CHECK_EQUAL(sum_of(udp, UDP_HEADER + n, sum_of(ip + 12, 8, IPPROTO_UDP + UDP_HEADER + n)), 0xffff);
+        CHECK_EQUAL(get32(ip + 12), OUR_IP);
+        CHECK_EQUAL(get32(ip + 16), PEER_IP);
+        CHECK(get16(udp) >= PORT_FIRST);
+        CHECK_EQUAL(get16(udp), datagram_ends(f.data).lport); /* the same for all that it sends */
+        CHECK_EQUAL(get16(udp + 2), 53);
+        CHECK_EQUAL(get16(udp + 4), UDP_HEADER + n);
+        CHECK(!memcmp(udp + UDP_HEADER, user, n));
+    }
+    datagram_ops.close(&f);
+    all_has_gone();
+}
+
+static int send_to(struct datagram *d, uint32_t ip, uint32_t port)
+{
+    return datagram_send(d, &(struct transfer){.at = USER_AT, .left = 5}, ip, port);
+}
+
+HOST_TEST(where_nothing_goes_the_call_says_so)
+{
+    begin(3);
+    struct file f = file_for(datagram_create(), 0);
+    struct datagram *d = f.data;
+    CHECK_EQUAL(send_to(d, 0, 0), -EDESTADDRREQ);
+    CHECK_EQUAL(send_to(d, PEER_IP, 0), -EINVAL);
+    CHECK_EQUAL(send_to(d, 0x08080808, 53), -ENETUNREACH);
+    CHECK_EQUAL(send_to(d, 0x0a0000ff, 53), -EACCES);
+    CHECK_EQUAL(send_to(d, INADDR_BROADCAST, 53), -EACCES);
+    CHECK_EQUAL(datagram_bind(d, PEER_IP, 7), -EADDRNOTAVAIL);
+    CHECK_EQUAL(datagram_shut(d, true, true), -ENOTCONN);
+    CHECK_EQUAL(datagram_connect(d, 0x08080808, 53), -ENETUNREACH);
+    CHECK_EQUAL(datagram_send(d, &(struct transfer){.at = 1, .left = 5}, PEER_IP, 53), -EFAULT);
+    memory_is_out = true;
+    CHECK_EQUAL(send_to(d, PEER_IP, 53), -ENOBUFS);
+    CHECK(!datagram_create());
+    memory_is_out = false;
+    CHECK_EQUAL(sent, 0);
+    CHECK_EQUAL(datagram_connect(d, PEER_IP, 53), 0);
+    CHECK_EQUAL(send_to(d, 0, 0), 5);
+    CHECK_EQUAL(datagram_shut(d, false, true), 0);
+    CHECK_EQUAL(send_to(d, 0, 0), -EPIPE);
+    CHECK_EQUAL(datagram_connect(d, 0, 0), 0);
+    CHECK_EQUAL(datagram_ends(d).fport, 0);
+    int value = 0;
+    CHECK_EQUAL(datagram_option(d, USER_SOL_SOCKET, USER_SO_TYPE, &value, false), 0);
+    CHECK_EQUAL(value, USER_SOCK_DGRAM);
+    CHECK_EQUAL(datagram_option(d, USER_SOL_SOCKET, USER_SO_TYPE, &value, true), -ENOPROTOOPT);
+    CHECK_EQUAL(datagram_option(d, IPPROTO_TCP, 1, &value, true), -ENOPROTOOPT);
+    datagram_ops.close(&f);
+    all_has_gone();
+}
+
+HOST_TEST(ports_that_are_chosen_are_all_others)
+{
+    begin(4);
+    static struct file files[200];
+    for (unsigned i = 0; i < 200; i++) {
+        files[i] = file_for(datagram_create(), 0);
+        CHECK_EQUAL(i % 2 ? datagram_bind(files[i].data, 0, 0) : datagram_connect(files[i].data, PEER_IP, 53), 0);
+        for (unsigned j = 0; j < i; j++)
+            CHECK(datagram_ends(files[j].data).lport != datagram_ends(files[i].data).lport);
+    }
+    for (unsigned i = 0; i < 200; i++)
+        datagram_ops.close(&files[i]);
+    all_has_gone();
+}
+
+HOST_TEST(two_have_a_port_only_if_both_say_so)
+{
+    begin(5);
+    for (unsigned which = 0; which < 4; which++) {
+        struct file a = file_for(datagram_create(), 0), b = file_for(datagram_create(), 0);
+        int one = 1;
+        if (which & 1)
+            CHECK_EQUAL(datagram_option(a.data, USER_SOL_SOCKET, USER_SO_REUSEADDR, &one, true), 0);
+        if (which & 2)
+            CHECK_EQUAL(datagram_option(b.data, USER_SOL_SOCKET, USER_SO_REUSEADDR, &one, true), 0);
+        CHECK_EQUAL(datagram_bind(a.data, 0, 7), 0);
+        CHECK_EQUAL(datagram_bind(b.data, OUR_IP, 7), which == 3 ? 0 : -EADDRINUSE);
+        datagram_ops.close(&a);
+        datagram_ops.close(&b);
+    }
+    all_has_gone();
+}
+
+static struct file waiting;
+
+static int one_comes(void)
+{
+    memset(packet + IP_HEADER + UDP_HEADER, 'x', 9);
+    input(make(PEER_IP, 53, OUR_IP, 7, 9, true));
+    return 0;
+}
+
+static int receiving_ends(void)
+{
+    CHECK_EQUAL(datagram_connect(waiting.data, PEER_IP, 53), 0);
+    CHECK_EQUAL(datagram_shut(waiting.data, true, false), 0);
+    return 0;
+}
+
+static int a_signal_comes(void)
+{
+    return 1;
+}
+
+static int both_come(void)
+{
+    return one_comes(), 1;
+}
+
+static int read_some(uint32_t most)
+{
+    struct transfer t = {.at = USER_AT, .left = most};
+    return datagram_ops.read(&waiting, &t);
+}
+
+HOST_TEST(a_read_waits_for_a_datagram_the_end_or_a_signal)
+{
+    begin(6);
+    waiting = file_for(datagram_create(), 0);
+    CHECK_EQUAL(datagram_bind(waiting.data, 0, 7), 0);
+    CHECK_EQUAL(datagram_ops.poll(&waiting, USER_POLLIN | USER_POLLOUT), USER_POLLOUT);
+    sleeps = one_comes;
+    CHECK_EQUAL(read_some(100), 9);
+    CHECK_EQUAL(user[8], 'x');
+    one_comes();
+    CHECK_EQUAL(datagram_ops.poll(&waiting, USER_POLLIN | USER_POLLOUT), USER_POLLIN | USER_POLLOUT);
+    CHECK_EQUAL(read_some(4), 4); /* the rest of it is gone */
+    sleeps = a_signal_comes;
+    CHECK_EQUAL(read_some(4), -ERESTART);
+    sleeps = both_come;
+    CHECK_EQUAL(read_some(40), 9); /* what has come is not lost to a signal */
+    one_comes();
+    sleeps = a_signal_comes;
+    struct transfer bad = {.at = 4, .left = 40};
+    CHECK_EQUAL(datagram_ops.read(&waiting, &bad), -EFAULT);
+    CHECK_EQUAL(read_some(40), 9); /* nor to a bad address */
+    waiting.flags = O_NONBLOCK;
+    CHECK_EQUAL(read_some(4), -EAGAIN);
+    waiting.flags = 0;
+    sleeps = receiving_ends;
+    CHECK_EQUAL(read_some(4), 0);
+    one_comes();
+    CHECK_EQUAL(net_counts().udp_full, 1);
+    datagram_ops.close(&waiting);
+    all_has_gone();
+}
+
+static int nobody_has_the_port(void)
+{
+    uint8_t header[8];
+    put16(header, 7);
+    put16(header + 2, 53);
+    udp_told(&(struct told){OUR_IP, PEER_IP, header, -ECONNREFUSED, true});
+    return 0;
+}
+
+HOST_TEST(who_is_connected_hears_once_that_nobody_is_there)
+{
+    begin(9);
+    waiting = file_for(datagram_create(), 0);
+    CHECK_EQUAL(datagram_bind(waiting.data, 0, 7), 0);
+    nobody_has_the_port(); /* it is connected with nobody */
+    CHECK_EQUAL(datagram_ops.poll(&waiting, USER_POLLIN), 0);
+    CHECK_EQUAL(datagram_connect(waiting.data, PEER_IP, 53), 0);
+    sleeps = nobody_has_the_port;
+    CHECK_EQUAL(read_some(4), -ECONNREFUSED);
+    nobody_has_the_port();
+    CHECK_EQUAL(datagram_ops.poll(&waiting, USER_POLLIN), USER_POLLIN | USER_POLLERR);
+    CHECK_EQUAL(send_to(waiting.data, 0, 0), -ECONNREFUSED);
+    CHECK_EQUAL(send_to(waiting.data, 0, 0), 5);
+    nobody_has_the_port();
+    int value = 0;
+    CHECK_EQUAL(datagram_option(waiting.data, USER_SOL_SOCKET, USER_SO_ERROR, &value, false), 0);
+    CHECK_EQUAL(value, ECONNREFUSED);
+    nobody_has_the_port();
+    one_comes();
+    CHECK_EQUAL(read_some(40), 9); /* what has come comes first */
+    CHECK_EQUAL(datagram_connect(waiting.data, PEER_IP, 54), 0);
+    nobody_has_the_port(); /* of another one */
+    CHECK_EQUAL(datagram_ops.poll(&waiting, 0), USER_POLLERR);
+    datagram_ops.close(&waiting);
+    all_has_gone();
+}
+
+HOST_TEST(datagrams_of_any_size_cross_the_loop_back)
+{
+    begin(7);
+    struct file a = file_for(datagram_create(), 0), b = file_for(datagram_create(), O_NONBLOCK);
+    waiting = b;
+    CHECK_EQUAL(datagram_bind(b.data, 0x7f000001u, 7), 0);
+    CHECK_EQUAL(datagram_connect(a.data, 0x7f000001u, 7), 0);
+    for (uint32_t n = 0; n <= DATAGRAM_MOST; n++) {
+        struct transfer t = {.at = USER_AT, .left = n};
+        memset(user, (int)n, n);
+        CHECK_EQUAL(datagram_ops.write(&a, &t), (int)n);
+        memset(user, 0, n);
+        CHECK_EQUAL(read_some(sizeof user), (int)n);
+        CHECK(!n || (user[0] == (uint8_t)n && user[n - 1] == (uint8_t)n));
+    }
+    CHECK_EQUAL(sent, 0);
+    datagram_ops.close(&a);
+    datagram_ops.close(&b);
+    all_has_gone();
+}
+
+/* The packet becomes what an ICMP error quotes; the length with that. */
+static uint32_t make_error(uint32_t length)
+{
+    static const uint8_t types[] = {3, 3, 11, 12, 5};
+    uint8_t *icmp = packet + IP_HEADER;
+    memmove(icmp + 8, packet, length);
+    uint32_t from = get32(packet + 12); /* it went from here to there */
+    put32(icmp + 8 + 12, get32(packet + 16));
+    put32(icmp + 8 + 16, from);
+    uint32_t port = get16(icmp + 8 + IP_HEADER);
+    memcpy(icmp + 8 + IP_HEADER, icmp + 8 + IP_HEADER + 2, 2);
+    put16(icmp + 8 + IP_HEADER + 2, port);
+    if (!random_below(&dice, 4))
+        icmp[8 + 9] = IPPROTO_TCP;
+    packet[9] = IPPROTO_ICMP;
+    icmp[0] = types[random_below(&dice, 5)];
+    icmp[1] = (uint8_t)random_below(&dice, 16);
+    length = 8 + (random_below(&dice, 3) ? IP_HEADER + 8 : random_below(&dice, length < 1400 ? length : 1400));
+    memset(icmp + 2, 0, 2);
+    put16(icmp + 2, ~sum_of(icmp, length, 0) & 0xffff);
+    put16(packet + 2, IP_HEADER + length);
+    return IP_HEADER + length;
+}
+
+/* Good datagrams, and errors about some, with bytes changed, cut or added, and anything at all; sockets read, or not. */
+HOST_TEST(packets_of_any_content_take_nothing_down_and_leave_nothing)
+{
+    begin(8);
+    struct file files[4];
+    for (unsigned i = 0; i < 4; i++) {
+        files[i] = file_for(datagram_create(), O_NONBLOCK);
+        CHECK_EQUAL(datagram_bind(files[i].data, i % 2 ? OUR_IP : 0, 7 + i), 0);
+        CHECK_EQUAL(i < 2 ? datagram_connect(files[i].data, PEER_IP, 5) : 0, 0);
+    }
+    uint32_t read = 0, told = 0;
+    for (uint32_t n = 0; n < HOSTILE_FRAMES * host_times(); n++) {
+        uint32_t length = make(random_below(&dice, 9) ? PEER_IP : (uint32_t)random_next(&dice), random_below(&dice, 9),
+                               random_below(&dice, 9) ? OUR_IP : 0x0a0000ff, 6 + random_below(&dice, 6),
+                               random_below(&dice, 9) ? random_below(&dice, 80) : random_below(&dice, 1472), n % 2);
+        if (!random_below(&dice, 4))
+            length = make_error(length);
+        for (unsigned changes = random_below(&dice, 4); changes--;)
+            packet[random_below(&dice, length < 40 ? length : 40)] = (uint8_t)random_next(&dice);
+        if (!random_below(&dice, 6))
+            length = random_below(&dice, length + 1);
+        if (random_below(&dice, 3) && length >= IP_HEADER) {
+            put16(packet + 10, 0);
+            put16(packet + 10, ~sum_of(packet, IP_HEADER, 0) & 0xffff);
+        }
+        memory_is_out = !random_below(&dice, 50);
+        input(length);
+        memory_is_out = false;
+        waiting = files[random_below(&dice, 4)];
+        if (n / 2000 % 2 && random_below(&dice, 3))
+            switch (read_some(random_below(&dice, 2000))) {
+            case -EAGAIN: break;
+            case -ECONNREFUSED:
+            case -EHOSTUNREACH:
+            case -ENETUNREACH: told++; break;
+            default: read++;
+            }
+    }
+    struct net_counts c = net_counts();
+    CHECK(read && told && tcp_is_told && c.icmp_told && c.udp_bad && c.udp_no_port && c.udp_full);
+    CHECK(c.udp_in >= read + c.udp_bad + c.udp_no_port + c.udp_full);
+    for (unsigned i = 0; i < 4; i++)
+        datagram_ops.close(&files[i]);
+    all_has_gone();
+}
