@@ -43,7 +43,7 @@ def lines_of_machine(folder, harts, sync, program, args, files):
 @pytest.mark.parametrize("name, harts, sync, args",
                          [("vfork", 2, "spl-optim", ["1"]), ("waits", 2, "spl-optim", ["3"]),
                           ("signals", 2, "spl-optim", []), ("threads", 2, "spl-optim", []),
-                          ("pipes", 2, "spl-optim", ["1", "150"]), ("contexts", 2, "spl-optim", [])])
+                          ("pipes", 2, "spl-optim", ["1", "75"]), ("contexts", 2, "spl-optim", [])])
 def test_prints_what_it_prints_on_the_host(tmp_path, name, harts, sync, args):
     build_for_host(tmp_path, name)
     built = programs.build_program([BOTH / f"{name}.c"])

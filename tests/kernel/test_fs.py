@@ -139,7 +139,7 @@ def test_memory_that_is_short_goes_to_a_file_on_the_disk_and_comes_back(tmp_path
     (tmp_path / "files").mkdir()
     (tmp_path / "files/swap").write_bytes(bytes(range(1, 251)) * 3400)      # no holes: mke2fs makes some of zeroes
     files = {"swapped": programs.build_program([OURS / "swapped.c"])}
-    run, left = run_on_disk(tmp_path / "out", image(tmp_path, 2048), 1, "cli-spl-pessim", "swapped", files, "48,1",
+    run, left = run_on_disk(tmp_path / "out", image(tmp_path, 2048), 1, "cli-optim", "swapped", files, "48,1",
                             bootargs="swap=/swap user.pages=90 bufs=24")
     assert "swapped: 48 pages, 1 rounds, 0 wrong" in run.console, run.report()
     assert host("debugfs", "-R", "stat /swap", left).count(b"Size: 850000")
