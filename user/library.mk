@@ -18,8 +18,10 @@ MUSL_WITHOUT := ext ext2 fgetwc fgetws flockfile fputwc fputws ftrylockfile funl
 MUSL_SOURCES := $(filter-out $(MUSL_WITHOUT:%=$(MUSL)/src/stdio/%.c),$(wildcard $(MUSL)/src/stdio/*.c)) \
     $(wildcard $(MUSL)/src/regex/*.c) \
     $(patsubst %,$(MUSL)/src/%.c,internal/floatscan internal/intscan internal/shgetc stdlib/atof stdlib/strtod stdlib/strtol \
-    string/strsep time/strftime time/__month_to_secs time/__tm_to_secs time/__year_to_secs)
-PICOLIBC_KEPT := mk[a-z]*temps?|mktemp|remove|tmpfile|tmpnam|[efg]cvt[rf]*(_r)?|dtoa.*|ftoa.*|ryu.*|strfrom[dfl]
+    stdlib/gcvt string/strchrnul string/strsep time/strftime time/strptime time/__month_to_secs time/__tm_to_secs time/__year_to_secs)
+PICOLIBC_KEPT := mk[a-z]*temps?|mktemp|remove|tmpfile|tmpnam|[ef]cvt[rf]*(_r)?|dtoa.*|ftoa.*|ryu.*
+# What is in the place of these, or what they are made of is not there.
+PICOLIBC_WITHOUT := libc_picolib_picosbrk.c.o libc_picolib_inittls.c.o libc_ssp_gets_chk.c.o libc_time_strptime.c.o
 MUSL_HEADERS := fnmatch.h glob.h regex.h
 
 include flags.mk
@@ -53,7 +55,7 @@ $(OUT)/libuser.a: $(OBJECTS)
 # picolibc without its streams: what else is in it (assert, say) calls musl's.
 $(OUT)/libc.a: $(USER_LIBC)/libc.a
 	@cp $< $@
-	@$(CROSS)ar ds $@ $$($(CROSS)ar t $@ | grep '^libc_tinystdio_' | grep -vE '_($(PICOLIBC_KEPT)).c.o$$')
+	@$(CROSS)ar ds $@ $$($(CROSS)ar t $@ | grep '^libc_tinystdio_' | grep -vE '_($(PICOLIBC_KEPT)).c.o$$') $(PICOLIBC_WITHOUT)
 
 $(OUT)/crt0.o: lib/crt0.S
 	@mkdir -p $(@D)
@@ -82,7 +84,7 @@ for word; do
 done
 exec $(CC) $(USER_CFLAGS) $(USER_DEFINES) -isystem "$$here/include" -isystem $(PICOLIBC)/include -nostdlib -static \
     $(addprefix -Wl$(comma),$(filter-out --wrap=%,$(USER_LD_OPTIONS)) --undefined=flush_at_exit) \
-    -T "$$here/user.ld" "$$here/crt0.o" "$$@" \
+    -T "$$here/user.ld" "$$here/crt0.o" "$$@" -x none \
     -L"$$here" -L$(USER_LIBC) -Wl,--start-group "$$here/libuser.a" -lc $(USER_LIBGCC) -Wl,--end-group
 endef
 export SCRIPT

@@ -64,6 +64,8 @@ def run(
         raise Failed(f"--target {target}: give simulator or board", 2)
     if (target == "board") != bool(port):
         raise Failed("--target board and --port DEVICE belong together: give both", 2)
+    if scheduler == "":
+        raise Failed("--scheduler: give the address of a Dask scheduler, or its file", 2)
     if port and (jobs or scheduler):
         raise Failed("--jobs and --scheduler are the simulator's: a board carries out one run at a time", 2)
     if chosen.report and chosen.report.endswith(".py"):

@@ -3,6 +3,7 @@ archive holds; what bad input is told."""
 
 import base64
 import os
+import re
 import subprocess
 
 import pytest
@@ -156,3 +157,34 @@ def test_our_functions_go_before_the_c_library_s(tmp_path):
     shown = subprocess.run(["riscv64-unknown-elf-objdump", "-d", named, elf],
                            capture_output=True, text=True, check=True).stdout
     assert "tp" in shown and "futex_lock" in shown
+
+
+# What only a linked program has: its own main, and the symbols of user/lib/user.ld.
+OF_THE_PROGRAM = {"main", "_init_begin", "_init_end", "_thread_local_begin", "_thread_local_data", "_thread_local_size"}
+
+
+def test_the_library_lacks_nothing_that_it_calls():
+    """Any function of it that a program calls links: two libraries are joined here, each without a part."""
+    from sim.images.kernel import CROSS
+    library = programs.library()
+    gcc = subprocess.run([f"{CROSS}gcc", "-march=rv32ima", "-mabi=ilp32", "-print-libgcc-file-name"], text=True,
+                         capture_output=True, check=True).stdout.strip()
+    listed = subprocess.run([f"{CROSS}nm", "-A", library / "libuser.a", library / "libc.a", gcc], text=True,
+                            capture_output=True).stdout
+    wanted, there = {}, set()
+    for line in listed.splitlines():
+        symbol = re.fullmatch(r"(\S+):\s*[0-9a-f]* ([A-Za-z]) (\S+)", line)
+        if symbol and symbol[2] == "U":
+            wanted.setdefault(symbol[3], symbol[1])
+        elif symbol and symbol[2] in "TDBRVWCA":
+            there.add(symbol[3])
+    assert len(there) > 1000
+    missing = {name: where for name, where in wanted.items() if name not in there | OF_THE_PROGRAM}
+    assert not missing
+
+
+def test_the_compiler_takes_sources_from_its_input(tmp_path):
+    """As a configuration's probes are compiled: the language that is named is that of the sources alone."""
+    made = subprocess.run([programs.library() / "cc", "-xc", "-", "-o", tmp_path / "a"], text=True, timeout=60,
+                          input="int main(void) { return 0; }", capture_output=True)
+    assert made.returncode == 0, made.stderr
