@@ -14,10 +14,11 @@ SWITCH = ("csw.c", "csw_ucontext.c", "csw_rv32.S", "csw_x86_64.S")
 ASSEMBLER = "assembler"
 BACK_ENDS = {ASSEMBLER: 0, "system-calls": 1, "library": 2}
 SOURCES = ("mpd.c", "values.c", *SWITCH)
-# The language's integers wrap around.
-FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-Wall", "-Wno-unused-label", "-Wno-overflow", "-Wno-tautological-compare",
-         "-Wno-unused-value", "-Wno-infinite-recursion", f"-I{RUN_TIME}")
-HOST_COMPILER = "gcc"
+# The language's integers wrap around; a procedure's check of its stack stands behind the making of its frame.
+FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-fno-shrink-wrap", "-Wall", "-Wno-unused-label", "-Wno-overflow",
+         "-Wno-tautological-compare", "-Wno-unused-value", "-Wno-infinite-recursion", f"-I{RUN_TIME}")
+# Frames have room for what is pushed, too: the checks of stacks look at a procedure's beginning only.
+HOST_COMPILER, HOST_FLAGS = "gcc", ("-maccumulate-outgoing-args",)
 
 
 def compile_mpd(path: Path) -> str:
@@ -40,7 +41,7 @@ def _flags(back_end: str, host: bool) -> tuple[str, ...]:
         raise ProgramError(f"contexts are switched by {', '.join(BACK_ENDS)}, not by {back_end!r}")
     if host and back_end == "library":
         raise ProgramError("the library that switches contexts in user mode is the machine's: the host has none")
-    return (*FLAGS, f"-DCSW_BACK_END={BACK_ENDS[back_end]}")
+    return (*FLAGS, *(HOST_FLAGS if host else ()), f"-DCSW_BACK_END={BACK_ENDS[back_end]}")
 
 
 def _padded(text: str, placing: int) -> str:

@@ -663,6 +663,9 @@ class Emitter:
             return self.of_elements(e, of.of)
         if formal.mode != "val":
             return self.reference(e) if isinstance(of, String) else f"&{self.lvalue(e)}"
+        if isinstance(of, String) and of.maximum is None and self.is_variable(e):
+            self.temporaries = True     # the variable may change while the procedure runs
+            return f"mpd_concatenate({self.text(e)}, MPD_TEXT(\"\"))"
         return self.converted(e, of)
 
     def of_elements(self, e: tree.Expression, element: Type) -> str:
@@ -1163,7 +1166,8 @@ class Emitter:
         instance = "NULL" if op.local else f"&{self.owner(op)}base"
         made = self.with_temporaries(lambda: f"mpd_make_array({where}, sizeof(struct mpd_op *), {len(dims.dims)}, "
                                              f"{self.bounds_of(dims)}, {place})")
-        self.put(f"{FREED + 'struct mpd_array ' if op.local else ''}{code} = {made};")
+        freed = FREED.replace("free_array", "free_ops")
+        self.put(f"{freed + 'struct mpd_array ' if op.local else ''}{code} = {made};")
         self.put(f"mpd_op_array(&{code}, {len(dims.dims)}, {instance}, {name}, {self.result_of(op.signature)});")
 
     def result_of(self, signature: Signature) -> str:
@@ -1395,8 +1399,14 @@ class Emitter:
         self.open("for (;;)")
         self.put(f"best_{number} = NULL;")
         self.put(f"arm_of_{number} = 0;")
+        # What a condition calls may not change the queues that are looked through.
+        guarded = any(calls(e) for arm in one.arms for e in (arm.such_that, arm.by))
+        if guarded:
+            self.put("mpd_choosing++;")
         for i, arm in enumerate(one.arms):
             self.quantified(arm.quantifiers, partial(self.choose, arm, i + 1, number))
+        if guarded:
+            self.put("mpd_choosing--;")
         self.put(f"if (best_{number})")
         self.put("    break;")
         if one.otherwise:
@@ -1592,6 +1602,8 @@ class Emitter:
         """Calls a proc with what an invocation's block says."""
         self.open(f"static {UNUSED}void t_{self.function(op)}(void *block)")
         kind = self.block_type(op.signature)
+        if isinstance(op.signature.result, String | Record | Array):
+            self.put(f"mpd_enter({self.place(op.name.at)});")       # it may be large
         self.put(f"{UNUSED}{kind} *b = block;")
         given = ["((struct mpd_invocation *)block)->op->self"]
         for i, formal in enumerate(op.signature.formals):

@@ -38,6 +38,13 @@
 #define CSW_MARGIN 8192
 #endif
 
+/* From where on an array's stack must not be used. */
+#if CSW_BACK_END == CSW_ASSEMBLER
+#define CSW_LIMIT (CSW_HEADER + CSW_MARGIN)
+#else
+#define CSW_LIMIT (CSW_LEAST + CSW_MARGIN)
+#endif
+
 #ifndef __ASSEMBLER__
 #include <stddef.h>
 

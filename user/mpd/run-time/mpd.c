@@ -16,20 +16,26 @@
 #define MAX_PROCESSES 1000 /* the distribution's default */
 
 struct mpd_process {
-    struct mpd_process *next;            /* in the queue that it is in */
-    struct mpd_process *older, *younger; /* among all there are */
+    /* What a switch needs is together. */
+    struct mpd_process *next; /* in the queue that it is in */
     char *stack;
+    const char *waits, *what; /* for what; null: it does not */
+    const char *location;     /* where */
+    struct mpd_queue *queue;  /* of a semaphore, while it waits there */
+    struct mpd_temporary *temporaries;
     struct mpd_op *op; /* whose invocation it executes */
     void *block;
-    struct mpd_queue *queue;            /* of a semaphore, while it waits there */
-    struct mpd_in *in;                  /* the input statement in which it waits */
-    struct mpd_waiter *waiter;          /* or its receive statement */
-    struct mpd_invocation *called;      /* or what it has called */
-    struct mpd_create *creates;         /* whose initial code this is */
-    const char *waits, *what;           /* for what; null: it does not */
-    const char *location;               /* where */
-    struct mpd_temporary *temporaries;
-    mpd_int awake; /* when, while it naps */
+    struct mpd_process *older, *younger; /* among all there are */
+    struct mpd_in *in;                   /* the input statement in which it waits */
+    struct mpd_waiter *waiter;           /* or its receive statement */
+    struct mpd_invocation *called;       /* or what it has called */
+    struct mpd_co *co;                   /* or its co statement */
+    struct mpd_process *creates;         /* or the process that executes initial code for it */
+    struct mpd_process *creator;         /* that waits for this one's initial code */
+    struct mpd_invocation *serves;       /* those that its input statements have taken */
+    struct mpd_op *ops;                  /* of its blocks */
+    mpd_int awake;                       /* when, while it naps */
+    bool naps;
 };
 
 /* One operation that a process waits on. */
@@ -49,11 +55,6 @@ struct mpd_co {
     struct mpd_process *waits;
 };
 
-struct mpd_create {
-    bool replied;
-    struct mpd_process *creator;
-};
-
 struct mpd_temporary {
     struct mpd_temporary *next;
     size_t size;
@@ -66,7 +67,7 @@ struct kept {
 };
 
 struct mpd_process *mpd_current;
-char *mpd_current_stack;
+char *mpd_stack_limit;
 const char *mpd_location;
 int mpd_loops = MPD_LOOPS;
 int mpd_argc;
@@ -79,6 +80,7 @@ static struct mpd_op *free_ops;
 static int processes;
 static uint32_t arrivals;
 static bool main_is_done, final_has_begun;
+int mpd_choosing;
 
 _Noreturn static void end(int status)
 {
@@ -99,6 +101,9 @@ _Noreturn void mpd_error(const char *location, const char *what)
     say((const char *[]){location ? location : "mpd", ": ", what, "\n", NULL});
     exit(1);
 }
+
+/* For the message about a stack that has no room for it. */
+__asm__(".bss\n.balign 16\n.zero 4096\n.globl mpd_last_stack_end\nmpd_last_stack_end:\n.zero 16\n.text");
 
 _Noreturn void mpd_stk_overflow(void)
 {
@@ -294,6 +299,16 @@ static void run_final(void *block)
 
 static struct mpd_op final_op = {.kind = MPD_PROC, .name = "final code", .code = run_final};
 
+static void take_sleeper(struct mpd_process *p)
+{
+    for (struct mpd_process **at = &sleepers; *at; at = &(*at)->next) {
+        if (*at == p) {
+            *at = p->next;
+            return;
+        }
+    }
+}
+
 static void wake_sleepers(void)
 {
     mpd_int now = mpd_age();
@@ -340,7 +355,7 @@ static struct mpd_process *next_process(void)
 static void run(struct mpd_process *p, char *save)
 {
     mpd_current = p;
-    mpd_current_stack = p->stack;
+    mpd_stack_limit = p->stack + CSW_LIMIT;
     mpd_chg_context(p->stack, save);
 }
 
@@ -352,10 +367,18 @@ static void give_up(void)
         run(p, self->stack);
 }
 
+/* Conditions of an input statement are evaluated while a queue is looked through: it must not change meanwhile. */
+static void not_choosing(const char *location)
+{
+    if (mpd_choosing)
+        mpd_error(location, "a condition of an input statement waits, or serves invocations");
+}
+
 static void wait_for(const char *what, const char *name, const char *location)
 {
     struct mpd_process *self = mpd_current;
     mpd_location = location;
+    not_choosing(location);
     self->waits = what;
     self->what = name;
     self->location = location;
@@ -412,7 +435,12 @@ static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *loc
     p->in = NULL;
     p->waiter = NULL;
     p->called = NULL;
+    p->co = NULL;
     p->creates = NULL;
+    p->creator = NULL;
+    p->serves = NULL;
+    p->ops = NULL;
+    p->naps = false;
     p->temporaries = NULL;
     p->older = youngest;
     p->younger = NULL;
@@ -434,6 +462,8 @@ void mpd_start(struct mpd_op *op, void *block, const char *location)
 void mpd_give_way(void)
 {
     mpd_loops = MPD_LOOPS;
+    if (mpd_choosing)
+        return;
     append(&ready, mpd_current);
     give_up();
 }
@@ -458,9 +488,12 @@ void mpd_nap(mpd_int milliseconds, const char *location)
     struct mpd_process **at = &sleepers;
     while (*at && (*at)->awake - self->awake <= 0)
         at = &(*at)->next;
+    not_choosing(location);
     self->next = *at;
     *at = self;
+    self->naps = true;
     wait_for("the end of a nap", NULL, location);
+    self->naps = false;
 }
 
 _Noreturn void mpd_stop(mpd_int status)
@@ -540,10 +573,9 @@ struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, co
                           .instance = instance,
                           .result = (uint16_t)result,
                           .result_size = (uint16_t)result_size};
-    if (instance) {
-        op->next = instance->ops;
-        instance->ops = op;
-    }
+    struct mpd_op **list = instance ? &instance->ops : &mpd_current->ops;
+    op->next = *list;
+    *list = op;
     return op;
 }
 
@@ -556,6 +588,7 @@ void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance,
 }
 
 static void complete(struct mpd_invocation *b);
+static void awaken_waiters(struct mpd_op *op);
 
 /* Its memory is taken again for another operation: the serial number tells old capabilities apart. */
 static void end_op(struct mpd_op *op)
@@ -569,23 +602,47 @@ static void end_op(struct mpd_op *op)
         mpd_drop(b);
     }
     op->first = op->last = NULL;
+    awaken_waiters(op); /* which find that it no longer exists */
     op->next = free_ops;
     free_ops = op;
 }
 
+/* An operation of a block, at the end of that, or because it is destroyed. */
+static bool end_local(struct mpd_op *op)
+{
+    for (struct mpd_op **at = &mpd_current->ops; *at; at = &(*at)->next) {
+        if (*at == op) {
+            *at = op->next;
+            end_op(op);
+            return true;
+        }
+    }
+    return false;
+}
+
 void mpd_free_op(struct mpd_op **op)
 {
-    if (*op)
-        end_op(*op);
+    end_local(*op);
+}
+
+void mpd_free_ops(struct mpd_array *ops)
+{
+    int dims = 0;
+    while (dims < MPD_DIMENSIONS && ops->d[dims].stride)
+        dims++;
+    struct mpd_op **op = (struct mpd_op **)(void *)ops->data;
+    for (uint32_t count = dims ? count_of(ops, dims) : 0; count; count--)
+        end_local(*op++);
+    mpd_free_array(ops);
 }
 
 void mpd_destroy_op(struct mpd_cap cap, const char *location)
 {
     if (!cap.op || cap.op == &mpd_noop)
         return;
-    if (cap.serial != cap.op->serial || cap.op->instance)
+    not_choosing(location);
+    if (cap.serial != cap.op->serial || !end_local(cap.op))
         mpd_error(location, "this operation cannot be destroyed, or is already");
-    end_op(cap.op);
 }
 
 static struct mpd_op *valid(struct mpd_cap cap, const char *location)
@@ -626,6 +683,18 @@ static void end_in(struct mpd_in *in)
     in->waiters = NULL;
 }
 
+static void awaken_waiters(struct mpd_op *op)
+{
+    struct mpd_waiter *w;
+    while ((w = op->first_waiter)) {
+        make_ready(w->process);
+        if (w->in)
+            end_in(w->in);
+        else
+            unlink_waiter(w);
+    }
+}
+
 /*
  * A receive statement that waits first gets the invocation itself; where an input statement waits first it may refuse it,
  * so all that wait look again, in their order.
@@ -644,13 +713,7 @@ static void arrive(struct mpd_op *op, struct mpd_invocation *b)
     *(op->last ? &op->last->next : &op->first) = b;
     op->last = b;
     op->count++;
-    while ((w = op->first_waiter)) {
-        make_ready(w->process);
-        if (w->in)
-            end_in(w->in);
-        else
-            unlink_waiter(w);
-    }
+    awaken_waiters(op);
 }
 
 struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location)
@@ -683,6 +746,7 @@ void mpd_in_wait(struct mpd_in *in, const char *location)
 
 void mpd_take(struct mpd_invocation *b)
 {
+    not_choosing(mpd_location);
     struct mpd_op *op = b->op;
     struct mpd_invocation *before = NULL;
     for (struct mpd_invocation *at = op->first; at != b; at = at->next)
@@ -691,12 +755,14 @@ void mpd_take(struct mpd_invocation *b)
     if (op->last == b)
         op->last = before;
     op->count--;
+    b->next = mpd_current->serves;
+    mpd_current->serves = b;
 }
 
 void *mpd_receive(struct mpd_cap cap, const char *location)
 {
-    struct mpd_op *op = valid(cap, location);
     for (;;) {
+        struct mpd_op *op = valid(cap, location);
         struct mpd_invocation *b = op->first;
         if (b) {
             mpd_take(b);
@@ -707,8 +773,11 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
         mpd_current->waiter = &w;
         wait_for("an invocation of ", op->name, location);
         mpd_current->waiter = NULL;
-        if (w.given)
+        if (w.given) {
+            w.given->next = mpd_current->serves;
+            mpd_current->serves = w.given;
             return w.given;
+        }
     }
 }
 
@@ -724,21 +793,20 @@ void *mpd_block(size_t size, const char *location)
     mpd_location = location;
     struct mpd_invocation *b = pool_take(size);
     memset(b, 0, offsetof(struct mpd_invocation, arm));
-    b->size = (uint16_t)size;
+    b->size = (uint32_t)size;
     b->references = 1;
     return b;
 }
 
 void mpd_drop(void *block)
 {
-    struct mpd_invocation *b = block;
-    if (--b->references)
-        return;
-    if (b->kept)
-        free_kept(&b->kept);
-    if (b->origin)
-        mpd_drop(b->origin);
-    pool_give(b, b->size);
+    struct mpd_invocation *next;
+    for (struct mpd_invocation *b = block; b && !--b->references; b = next) {
+        next = b->origin;
+        if (b->kept)
+            free_kept(&b->kept);
+        pool_give(b, b->size);
+    }
 }
 
 struct mpd_text mpd_keep_text(void *block, struct mpd_text text)
@@ -784,12 +852,12 @@ static void co_done(struct mpd_invocation *b)
 static void complete(struct mpd_invocation *b)
 {
     b->replied = true;
-    if (b->origin) {
-        struct mpd_invocation *origin = b->origin;
-        if (b->op->result_size && origin->op->result_size == b->op->result_size)
-            memcpy((char *)origin + origin->op->result, (char *)b + b->op->result, b->op->result_size);
-        complete(origin);
-    } else if (b->caller) {
+    for (struct mpd_invocation *origin = b->origin; origin; b = origin, origin = b->origin) {
+        if (b->result_size && origin->result_size == b->result_size)
+            memcpy((char *)origin + origin->result, (char *)b + b->result, b->result_size);
+        origin->replied = true;
+    }
+    if (b->caller) {
         b->caller->called = NULL;
         make_ready(b->caller);
         b->caller = NULL;
@@ -798,9 +866,20 @@ static void complete(struct mpd_invocation *b)
     }
 }
 
+static void serve_no_longer(struct mpd_invocation *b)
+{
+    for (struct mpd_invocation **at = &mpd_current->serves; *at; at = &(*at)->next) {
+        if (*at == b) {
+            *at = b->next;
+            return;
+        }
+    }
+}
+
 void mpd_finish(void *block)
 {
     struct mpd_invocation *b = block;
+    serve_no_longer(b);
     if (!b->replied)
         complete(b);
     mpd_drop(b);
@@ -828,14 +907,26 @@ void mpd_reply(void *block)
         return;
     struct mpd_invocation *copy = mpd_replied(b);
     *at = copy;
-    if (mpd_current->block == b)
+    if (mpd_current->block == b) {
         mpd_current->block = copy;
+    } else {
+        serve_no_longer(b);
+        copy->next = mpd_current->serves;
+        mpd_current->serves = copy;
+    }
     complete(b);
+}
+
+static void set_op(struct mpd_invocation *b, struct mpd_op *op)
+{
+    b->op = op;
+    b->result = op->result;
+    b->result_size = op->result_size;
 }
 
 static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *location)
 {
-    b->op = op;
+    set_op(b, op);
     if (op->kind == MPD_IN)
         arrive(op, b);
     else
@@ -846,13 +937,17 @@ void mpd_call(void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
     struct mpd_op *op = valid(cap, location);
-    mpd_check_stk(mpd_current_stack);
+    mpd_check();
     if (op->kind == MPD_NOOP)
         return;
     if (op->kind == MPD_PROC) {
+        struct mpd_instance *i = op->instance;
         b->op = op;
         b->replied = true;
+        i->inside++;
         op->code(block);
+        if (!--i->inside && i->destroyed)
+            free_kept(&i->kept);
         return;
     }
     b->references = 2;
@@ -884,7 +979,7 @@ void mpd_forward(void *block, struct mpd_cap cap, void *for_block, const char *l
     origin->replied = true;
     b->origin = origin;
     origin->references++;
-    b->op = op;
+    set_op(b, op);
     if (op->kind == MPD_NOOP)
         mpd_finish(b);
     else
@@ -907,7 +1002,7 @@ void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, co
     b->references = 2;
     co->pending++;
     if (op->kind == MPD_NOOP) {
-        b->op = op;
+        set_op(b, op);
         mpd_finish(b);
     } else {
         invoke(b, op, location);
@@ -919,8 +1014,10 @@ void *mpd_co_wait(struct mpd_co *co, const char *location)
     if (!co->pending)
         return NULL;
     while (!co->first) {
+        mpd_current->co = co;
         co->waits = mpd_current;
         wait_for("an arm of co", NULL, location);
+        mpd_current->co = NULL;
     }
     struct mpd_invocation *ended = co->first;
     co->first = ended->next;
@@ -958,18 +1055,16 @@ static void run_initial(void *block)
     void (*code)(void *);
     memcpy(&code, b->values, sizeof code);
     code(block);
-    struct mpd_create *c = mpd_current->creates;
-    if (c && !c->replied)
-        make_ready(c->creator);
+    mpd_reply_initial();
 }
 
 void mpd_reply_initial(void)
 {
-    struct mpd_create *c = mpd_current->creates;
-    if (c && !c->replied) {
-        c->replied = true;
-        mpd_current->creates = NULL;
-        make_ready(c->creator);
+    struct mpd_process *creator = mpd_current->creator;
+    if (creator) {
+        mpd_current->creator = NULL;
+        creator->creates = NULL;
+        make_ready(creator);
     }
 }
 
@@ -980,7 +1075,7 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
 {
     struct mpd_invocation *b = block;
     b->replied = true;
-    mpd_check_stk(mpd_current_stack);
+    mpd_check();
     if (!apart) {
         code(block);
         mpd_drop(b);
@@ -988,33 +1083,62 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
     }
     struct mpd_op *op = mpd_make_op(instance, MPD_PROC, instance->name, run_initial, instance, 0, 0);
     memcpy(b->values, &code, sizeof code);
-    struct mpd_create c = {.creator = mpd_current};
     b->op = op;
-    spawn(op, block, location)->creates = &c;
+    struct mpd_process *p = spawn(op, block, location);
+    p->creator = mpd_current;
+    mpd_current->creates = p;
     wait_for("the initial code of ", instance->name, location);
     return instance;
 }
 
+/* What a process that ends early has taken on ends as far as it has come. */
+static void abandon(struct mpd_process *p)
+{
+    if (p->waiter && p->waiter->given) {
+        p->waiter->given->next = p->serves;
+        p->serves = p->waiter->given;
+    }
+    struct mpd_invocation *next, *own = p->block;
+    for (struct mpd_invocation *b = p->serves; b; b = next) {
+        next = b->next;
+        if (!b->replied)
+            complete(b);
+        mpd_drop(b);
+    }
+    if (!own->replied)
+        complete(own);
+    mpd_drop(own);
+    if (p->creator) {
+        p->creator->creates = NULL;
+        make_ready(p->creator);
+    }
+    while (p->ops) {
+        struct mpd_op *op = p->ops;
+        p->ops = op->next;
+        end_op(op);
+    }
+}
+
+/* What serves it goes on for nobody. */
 static void kill_process(struct mpd_process *p)
 {
     if (p->queue)
         take_away(p->queue, p);
     else if (p->in)
         end_in(p->in);
-    else if (p->waiter)
+    else if (p->waiter && p->waits)
         unlink_waiter(p->waiter);
     else if (p->called)
         p->called->caller = NULL;
-    else if (p->waits) {
-        for (struct mpd_process **at = &sleepers; *at; at = &(*at)->next) {
-            if (*at == p) {
-                *at = p->next;
-                break;
-            }
-        }
-    } else {
+    else if (p->co)
+        p->co->waits = NULL;
+    else if (p->creates)
+        p->creates->creator = NULL;
+    else if (p->naps)
+        take_sleeper(p);
+    if (!p->waits)
         take_away(&ready, p);
-    }
+    abandon(p);
     bury(p);
     p->next = free_processes;
     free_processes = p;
@@ -1025,8 +1149,10 @@ void mpd_destroy(struct mpd_rcap cap, const char *location)
     struct mpd_instance *i = cap.instance;
     if (!i)
         return;
-    if (i->destroyed || cap.serial != i->serial)
+    not_choosing(location);
+    if (i->ending || i->destroyed || cap.serial != i->serial)
         mpd_error(location, "this resource is destroyed already");
+    i->ending = true;
     if (i->final)
         i->final(i);
     i->destroyed = true;
@@ -1048,9 +1174,12 @@ void mpd_destroy(struct mpd_rcap cap, const char *location)
         end_op(op);
     }
     i->ops = NULL;
-    if (own)
+    if (!i->inside)
+        free_kept(&i->kept);
+    if (own) {
+        abandon(mpd_current);
         finish();
-    free_kept(&i->kept);
+    }
 }
 
 static struct mpd_instance *existing(struct mpd_rcap cap, const char *location)

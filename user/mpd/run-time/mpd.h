@@ -29,7 +29,7 @@ struct mpd_sem {
 };
 
 extern struct mpd_process *mpd_current;
-extern char *mpd_current_stack;
+extern char *mpd_stack_limit;
 
 void mpd_sem_init(struct mpd_sem *s, const char *name, mpd_int value, const char *location);
 /* An array of them; `values` may be null. */
@@ -71,7 +71,7 @@ struct mpd_op {
     void (*code)(void *block); /* calls the proc with what the block says */
     void *self;                /* the proc's resource */
     struct mpd_instance *instance;
-    uint16_t result, result_size; /* where in the block */
+    uint32_t result, result_size; /* where in the block */
     mpd_int count;
     struct mpd_invocation *first, *last; /* that wait to be taken */
     struct mpd_waiter *first_waiter, *last_waiter;
@@ -89,7 +89,9 @@ struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, co
                            void *self, size_t result, size_t result_size);
 void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name, size_t result,
                   size_t result_size);
-void mpd_free_op(struct mpd_op **op); /* at the end of its block */
+/* At the end of their block. */
+void mpd_free_op(struct mpd_op **op);
+void mpd_free_ops(struct mpd_array *ops);
 
 static inline struct mpd_cap mpd_cap(struct mpd_op *op)
 {
@@ -112,9 +114,8 @@ struct mpd_invocation {
     struct mpd_co *co;
     struct mpd_invocation *origin; /* forwarded for this one */
     void *kept;                    /* memory that goes with the block */
-    uint32_t arrival;
-    uint16_t size;
-    uint8_t references;
+    uint32_t arrival, size, result, result_size;
+    uint16_t references;
     bool replied;
     int arm;
     mpd_int values[MPD_CO_VALUES]; /* of the arm's quantifiers */
@@ -142,6 +143,8 @@ struct mpd_in {
     struct mpd_waiter *waiters;
 };
 
+extern int mpd_choosing; /* conditions are being evaluated */
+
 struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location);
 void mpd_listen(struct mpd_in *in, struct mpd_cap cap);
 void mpd_in_wait(struct mpd_in *in, const char *location);
@@ -151,7 +154,8 @@ void *mpd_receive(struct mpd_cap cap, const char *location); /* the first one */
 /* Resources. Memory of an instance goes when it is destroyed. */
 struct mpd_instance {
     uint32_t serial;
-    bool destroyed;
+    bool ending, destroyed;
+    int inside; /* invocations of its procs that others execute: they go on after its end */
     const char *name;
     void (*final)(void *self); /* may be null */
     struct mpd_op *ops;
@@ -201,11 +205,34 @@ static inline void mpd_loop(void)
         mpd_give_way();
 }
 
-static inline void mpd_enter(const char *location)
+/*
+ * On entry of what has a frame of any size: looks before anything is written where no stack may be, and reports an overflow on
+ * another stack.
+ */
+static inline __attribute__((always_inline)) void mpd_check(void)
 {
-    extern const char *mpd_location;
+    char *sp;
+#if defined(__riscv)
+    __asm__ volatile("mv %0, sp" : "=r"(sp)::"memory");
+    if (__builtin_expect(sp < mpd_stack_limit, 0)) {
+        __asm__ volatile("la sp, mpd_last_stack_end\n tail mpd_stk_overflow");
+        __builtin_unreachable();
+    }
+#else
+    __asm__ volatile("mov %%rsp, %0" : "=r"(sp)::"memory");
+    if (__builtin_expect(sp < mpd_stack_limit, 0)) {
+        __asm__ volatile("lea mpd_last_stack_end-8(%rip), %rsp\n jmp mpd_stk_overflow");
+        __builtin_unreachable();
+    }
+#endif
+}
+
+extern const char *mpd_location;
+
+static inline __attribute__((always_inline)) void mpd_enter(const char *location)
+{
     mpd_location = location;
-    mpd_check_stk(mpd_current_stack);
+    mpd_check();
 }
 
 /* What expressions need for a while: freed with the statement that they are in. One list for each process. */

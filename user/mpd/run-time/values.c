@@ -586,10 +586,33 @@ mpd_int mpd_enum_of_int(mpd_int n, mpd_int last, const char *location)
 
 /* Input and output. */
 
+/* Those that are open: what is closed must not be used. */
+static struct open {
+    struct open *next;
+    mpd_file file;
+} *opened;
+static bool standard_closed[3];
+
+static struct open **find_open(mpd_file file)
+{
+    struct open **at = &opened;
+    while (*at && (*at)->file != file)
+        at = &(*at)->next;
+    return at;
+}
+
+static int standard(mpd_file file)
+{
+    return file == stdin ? 0 : file == stdout ? 1 : file == stderr ? 2 : -1;
+}
+
 static void open_file(mpd_file file, const char *location)
 {
     if (!file)
         mpd_error(location, "a file is null");
+    int number = standard(file);
+    if (number >= 0 ? standard_closed[number] : !*find_open(file))
+        mpd_error(location, "a file is closed");
 }
 
 void mpd_write_text(mpd_file to, struct mpd_text text, const char *location)
@@ -757,16 +780,30 @@ void mpd_format_end(struct mpd_text *format, const char *location)
 mpd_file mpd_open(struct mpd_text name, mpd_int mode)
 {
     const char *c = mpd_c_string(name);
-    if (mode == 2) {
-        FILE *there = fopen(c, "r+");
-        return there ? there : fopen(c, "w+");
+    FILE *made = fopen(c, mode == 0 ? "r" : mode == 1 ? "w" : "r+");
+    if (!made && mode == 2)
+        made = fopen(c, "w+");
+    if (made) {
+        struct open *one = mpd_allocate(sizeof *one);
+        *one = (struct open){opened, made};
+        opened = one;
     }
-    return fopen(c, mode == 0 ? "r" : "w");
+    return made;
 }
 
+/* The standard ones stay open for what the run-time system says. */
 void mpd_close(mpd_file file, const char *location)
 {
     open_file(file, location);
+    int number = standard(file);
+    if (number >= 0) {
+        fflush(file);
+        standard_closed[number] = true;
+        return;
+    }
+    struct open **at = find_open(file), *one = *at;
+    *at = one->next;
+    free(one);
     fclose(file);
 }
 
