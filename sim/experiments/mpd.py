@@ -44,8 +44,8 @@ def summarise(experiment, records):
     """All figures of the report, from the records alone."""
     good = [made for made in records if made["failure"] is None]
     clock_hz = experiment["clock_hz"]
-    raw = gather(good, "raw", "cstest", lambda line: {name: line[name] for name in ("switch", "build", "null")})
-    rows = gather(good, "rows", "mpd", lambda line: {name: line[name] / line["n"] for name in ROWS})
+    raw = gather(good, "csloop", lambda line: {name: value / 100 for name, value in line.items()})
+    rows = gather(good, "mpd", lambda line: {name: line[name] / line["n"] for name in ROWS})
     machines = []
     for key in sorted(set(raw) & set(rows)):
         machines.append({"sync": key[0], "latency": key[1], "raw": raw[key], "rows": rows[key],
@@ -53,17 +53,15 @@ def summarise(experiment, records):
     return {"machines": machines, "clock_hz": clock_hz}
 
 
-def gather(records, kind, result, figures):
+def gather(records, result, figures):
     """(scheme, latency) -> way of switching -> name -> median, least and most cycles over the placings."""
     found = {}
     for made in records:
-        if made["kind"] == kind:
-            line = made["run"]["results"][result][0]
-            own = found.setdefault((made["sync"], made["parameters"]["latency"]), {})
-            own.setdefault(made["parameters"]["switch"], []).append(figures(line))
-    return {key: {switch: {name: [statistics.median(values), min(values), max(values)] for name, values in
-                           {name: [line[name] for line in lines] for name in lines[0]}.items()}
-                  for switch, lines in own.items()} for key, own in found.items()}
+        lines = [figures(line) for line in made["run"]["results"][result]]
+        found.setdefault((made["sync"], made["parameters"]["latency"]), {})[made["parameters"]["switch"]] = {
+            name: [statistics.median(values), min(values), max(values)] for name, values in
+            {name: [line[name] for line in lines] for name in lines[0]}.items()}
+    return found
 
 
 def classes(raw, rows):

@@ -138,15 +138,18 @@ PLACINGS = 5        # of each program of `mpd` in memory
 
 @functools.cache
 def mpd() -> Path:
-    """The disk of the MPD timings: the test of the context switch primitives and the rows of the paper's tables 3 and
-    4, with each way of switching contexts, in several places of memory: /bin/cstest-library-0."""
+    """The disk of the MPD timings: raw switches and the rows of the paper's tables 3 and 4, with each way of switching
+    contexts, in several places of memory, /bin/csloop-library-0; `/list-library` names those of one way."""
     from sim.images import mpd as build
     timings = programs.USER / "mpd/programs/timings.mpd"
-    files: dict[str, bytes | Path] = {"dev/": b""}
+    files: dict[str, bytes | Path] = {"dev/": b"", "bin/suite": build.build_suite("")}
     for back_end in build.BACK_ENDS:
         for placing in range(PLACINGS):
-            files[f"bin/cstest-{back_end}-{placing}"] = build.build_cstest(back_end=back_end, placing=placing)
-            files[f"bin/timings-{back_end}-{placing}"] = build.build_mpd(timings, back_end=back_end, placing=placing)
+            files[f"bin/csloop-{back_end}-{placing}"] = build.build_primitives("csloop", False, back_end, placing)
+            files[f"bin/timings-{back_end}-{placing}"] = build.build_mpd(timings, False, back_end, placing)
+        for count in range(1, PLACINGS + 1):
+            files[f"list-{back_end}-{count}"] = _lines(
+                f"/bin/{name}-{back_end}-{placing}" for name in ("csloop", "timings") for placing in range(count))
     return ext2_image(files, 4096, 128)
 
 

@@ -14,8 +14,8 @@ SWITCH = ("csw.c", "csw_ucontext.c", "csw_rv32.S", "csw_x86_64.S")
 ASSEMBLER = "assembler"
 BACK_ENDS = {ASSEMBLER: 0, "system-calls": 1, "library": 2}
 SOURCES = ("mpd.c", "values.c", *SWITCH)
-# The language's integers wrap around; a procedure's check of its stack stands behind the making of its frame.
-FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-fno-shrink-wrap", "-Wall", "-Wno-unused-label", "-Wno-overflow",
+# The language's integers wrap around.
+FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-Wall", "-Wno-unused-label", "-Wno-overflow",
          "-Wno-tautological-compare", "-Wno-unused-value", "-Wno-infinite-recursion", f"-I{RUN_TIME}")
 # Frames have room for what is pushed, too: the checks of stacks look at a procedure's beginning only.
 HOST_COMPILER, HOST_FLAGS = "gcc", ("-maccumulate-outgoing-args",)
@@ -58,9 +58,9 @@ def build_mpd(path: Path, host: bool = False, back_end: str = ASSEMBLER, placing
     return _link(name, _padded(made, placing), SOURCES, host, back_end)
 
 
-def build_cstest(host: bool = False, back_end: str = ASSEMBLER, placing: int = 0) -> Path:
-    """The test of the context switch primitives alone."""
-    return _link("cstest", _padded((USER / "mpd/programs/cstest.c").read_text(), placing), SWITCH, host, back_end)
+def build_primitives(name: str, host: bool = False, back_end: str = ASSEMBLER, placing: int = 0) -> Path:
+    """A program of the context switch primitives alone: cstest, csloop."""
+    return _link(name, _padded((USER / f"mpd/programs/{name}.c").read_text(), placing), SWITCH, host, back_end)
 
 
 def build_suite(names: str) -> Path:

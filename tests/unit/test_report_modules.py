@@ -180,11 +180,10 @@ def mpd():
         more = {"switching_pair": raw - 60, "switching_message": raw - 60, "rendezvous": 2 * (raw - 60)}
         new = {"call_new": 0, "create": 0} if switch == "assembler" else {"call_new": 1000 + raw, "create": 1000 + raw}
         line = {name: 100 * (cycles + more.get(name, 0) + new.get(name, 0)) for name, cycles in MPD_ROWS.items()}
-        for placing in (0, 1, 2):
-            where = {"latency": 30, "switch": switch, "placing": placing}
-            found.append(made("raw", 1, parameters=where, results={
-                "cstest": [{"switch": raw + placing - 1, "build": 900, "null": 300}]}))
-            found.append(made("rows", 1, parameters=where, results={"mpd": [line | {"n": 100}]}))
+        loop = {"build": 90000, "null": 30000, "registers": 3000, "all": 7000, "call": 1000}
+        found.append(made("all", 1, parameters={"latency": 30, "switch": switch}, results={
+            "csloop": [loop | {"switch": 100 * (raw + placing - 1)} for placing in (0, 1, 2)],
+            "mpd": 3 * [line | {"n": 100}]}))
     return found
 
 

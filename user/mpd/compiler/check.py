@@ -857,6 +857,8 @@ class Checker:
                 self.wrong(one.at, "what is forwarded to returns nothing, and the invocation wants a result")
             elif not same(around.signature.result, signature.result) and around.signature.result:
                 self.wrong(one.at, f"what is forwarded to returns {signature.result}, not {around.signature.result}")
+            elif isinstance(around.signature.result, String) and around.signature.result != signature.result:
+                self.wrong(one.at, "what is forwarded to returns a string of another maximum length")
         if one.how == "send" and any(formal.mode == "ref" for formal in signature.formals):
             self.wrong(call.at, f"{self.called(call)} has parameters by reference: send would leave them without their "
                                 "variables")
@@ -1181,12 +1183,9 @@ class Checker:
                     symbol = at.symbol
                     if symbol is None:
                         return of
-                    if symbol.kind != "variable":
+                    if symbol.kind != "variable" or symbol.why_constant:
                         why = symbol.why_constant or f"'{symbol.name}' is no variable"
                         self.wrong(at.at, f"{why}: it cannot be assigned to")
-                        return None
-                    if symbol.why_constant:
-                        self.wrong(at.at, f"{symbol.why_constant}: it cannot be assigned to")
                         return None
                     return of
                 case tree.Field():

@@ -70,6 +70,7 @@ class Emitter:
         self.context: list[tuple[str, int]] = []    # what is around: loop, in, co
         self.done = 0                   # the label at the end of the function
         self.block_name = "NULL"        # of the invocation that is served, for reply and forward
+        self.arm_signatures: list[Signature] = []       # of the input statements around
         self.resource: Resource
         self.locals = False             # in a function's code, not at the level of a component
         self.temporaries = False        # the statement makes some
@@ -950,6 +951,8 @@ class Emitter:
                 self.sem(one)
             case tree.OpDeclaration():
                 self.op_declaration(one)
+            case tree.Simple(what="skip"):
+                self.put('__asm__ volatile("");')       # a loop around it stays a loop
             case tree.Simple(what="reply"):
                 if self.block_name == "self":
                     self.put("mpd_reply_initial();")
@@ -1160,7 +1163,7 @@ class Emitter:
         dims = op.dims
         if not dims:
             self.put(f"__attribute__((cleanup(mpd_free_op), unused)) struct mpd_op *{code} = "
-                     f"mpd_make_op(NULL, MPD_IN, {name}, NULL, NULL, {self.result_of(op.signature)});")
+                     f"mpd_make_op(NULL, MPD_IN, {name}, NULL, NULL);")
             return
         where = "NULL" if op.local else f"&{self.owner(op)}base.kept"
         instance = "NULL" if op.local else f"&{self.owner(op)}base"
@@ -1168,13 +1171,7 @@ class Emitter:
                                              f"{self.bounds_of(dims)}, {place})")
         freed = FREED.replace("free_array", "free_ops")
         self.put(f"{freed + 'struct mpd_array ' if op.local else ''}{code} = {made};")
-        self.put(f"mpd_op_array(&{code}, {len(dims.dims)}, {instance}, {name}, {self.result_of(op.signature)});")
-
-    def result_of(self, signature: Signature) -> str:
-        if signature.result is None:
-            return "0, 0"
-        block = self.block_type(signature)
-        return f"offsetof({block}, result), sizeof({self.c_type(signature.result)})"
+        self.put(f"mpd_op_array(&{code}, {len(dims.dims)}, {instance}, {name});")
 
     def swap(self, one: tree.Swap):
         of, number = one.left.type, self.fresh()
@@ -1218,7 +1215,13 @@ class Emitter:
         if one.how == "forward":
             for line in self.copy_out(replying=True):
                 self.put(line)
-            self.put(f"mpd_forward(b_s{number}, {self.capability(call.function)}, {self.block_name}, {place});")
+            results = "0, 0, 0"
+            around = self.arm_signatures[-1] if self.arm_signatures else self.current_op and self.current_op.signature
+            if signature.result and around and around.result:
+                results = (f"offsetof({self.block_type(signature)}, result), offsetof({self.block_type(around)}, "
+                           f"result), sizeof({self.c_type(signature.result)})")
+            self.put(f"mpd_forward(b_s{number}, {self.capability(call.function)}, {self.block_name}, {results}, "
+                     f"{place});")
         else:
             self.put(f"mpd_send(b_s{number}, {self.capability(call.function)}, {place});")
         self.close()
@@ -1402,11 +1405,11 @@ class Emitter:
         # What a condition calls may not change the queues that are looked through.
         guarded = any(calls(e) for arm in one.arms for e in (arm.such_that, arm.by))
         if guarded:
-            self.put("mpd_choosing++;")
+            self.put("mpd_now.choosing++;")
         for i, arm in enumerate(one.arms):
             self.quantified(arm.quantifiers, partial(self.choose, arm, i + 1, number))
         if guarded:
-            self.put("mpd_choosing--;")
+            self.put("mpd_now.choosing--;")
         self.put(f"if (best_{number})")
         self.put("    break;")
         if one.otherwise:
@@ -1480,9 +1483,12 @@ class Emitter:
 
     def arm_body(self, arm: tree.InArm):
         before, self.block_name = self.block_name, f"b_{arm.number}"
+        assert arm.signature
+        self.arm_signatures.append(arm.signature)
         self.context.append(("in", arm.number))
         self.block(arm.body)
         self.context.pop()
+        self.arm_signatures.pop()
         self.block_name = before
         self.put(f"arm_{arm.number}: {UNUSED};")
         self.put(f"mpd_finish(b_{arm.number});")
@@ -1721,8 +1727,8 @@ class Emitter:
             elif not op.dims:
                 kind = "MPD_IN" if op.body is None else "MPD_APART" if op.apart else "MPD_PROC"
                 function = f"t_{self.function(op)}" if op.body else "NULL"
-                self.put(f"{code} = mpd_make_op(&self->base, {kind}, {c_string(op.name.text)}, {function}, self, "
-                         f"{self.result_of(op.signature)});")
+                self.put(f"{code} = mpd_make_op(&self->base, {kind}, {c_string(op.name.text)}, {function}, "
+                         "self);")
             if op.exported:
                 self.put(f"self->exports[{op.export}] = {'&' if op.dims else ''}{code};")
         self.put("return self;")
@@ -1840,6 +1846,7 @@ class Emitter:
         self.put(f"void (*const mpd_main_final)(void) = {'final' if main.final or finals else '0'};")
         code, self.lines = self.lines, []
         self.put("/* Made by Interlock's MPD compiler; do not edit. */")
+        self.put('#pragma GCC optimize("no-shrink-wrap")    /* stacks are checked behind the making of a frame */')
         self.put("#include <stdlib.h>")
         self.put("#include <string.h>")
         self.put('#include "mpd.h"')

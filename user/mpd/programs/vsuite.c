@@ -1,18 +1,17 @@
-/* Executes the programs that its list names, one a line, and says what became of each: the verification suite on the machine. */
+/* Executes the programs that a list names, one a line (`list`, or its argument), and says what became of each: the verification suite on the machine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIST "list"
-
-int main(void)
+int main(int argc, char **argv)
 {
     char name[64];
-    FILE *list = fopen(LIST, "r");
+    const char *names = argc > 1 ? argv[1] : "list";
+    FILE *list = fopen(names, "r");
     if (!list) {
-        perror(LIST);
+        perror(names);
         return 1;
     }
     while (fgets(name, sizeof name, list)) {

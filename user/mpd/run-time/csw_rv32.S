@@ -12,12 +12,14 @@
     .type mpd_chg_context, @function
 mpd_chg_context: /* (to, old) */
     li t1, CSW_MAGIC_WORD
+    lw t3, CSW_MAGIC(a0) /* before the stores: behind them loads wait */
+    lw t4, CSW_SP(a0)
     beqz a1, 1f
+    lw t5, CSW_MAGIC(a1)
     addi t0, sp, -FRAME
     addi t2, a1, CSW_HEADER
     bltu t0, t2, overflow
-    lw t2, CSW_MAGIC(a1)
-    bne t2, t1, overflow
+    bne t5, t1, overflow
     mv sp, t0
     sw s0, 0(sp)
     sw s1, 4(sp)
@@ -33,10 +35,10 @@ mpd_chg_context: /* (to, old) */
     sw s11, 44(sp)
     sw ra, 48(sp)
     sw sp, CSW_SP(a1)
-1:  lw t2, CSW_MAGIC(a0)
-    bne t2, t1, corrupted
-    lw sp, CSW_SP(a0)
-    lw s0, 0(sp)
+    beq a0, a1, 2f
+1:  bne t3, t1, corrupted
+    mv sp, t4
+2:  lw s0, 0(sp)
     lw s1, 4(sp)
     lw s2, 8(sp)
     lw s3, 12(sp)

@@ -13,15 +13,16 @@
 #define STACK_SIZE 65536
 #endif
 #define INT_SIZE 12
+#define LINE 64
 #define MAX_PROCESSES 1000 /* the distribution's default */
 
 struct mpd_process {
     /* What a switch needs is together. */
     struct mpd_process *next; /* in the queue that it is in */
     char *stack;
-    const char *waits, *what; /* for what; null: it does not */
-    const char *location;     /* where */
     struct mpd_queue *queue;  /* of a semaphore, while it waits there */
+    const char *waits;        /* for what, else; null: for nothing */
+    const char *location;     /* where */
     struct mpd_temporary *temporaries;
     struct mpd_op *op; /* whose invocation it executes */
     void *block;
@@ -66,21 +67,20 @@ struct kept {
     _Alignas(double) char data[];
 };
 
-struct mpd_process *mpd_current;
-char *mpd_stack_limit;
+_Alignas(LINE) struct mpd_now mpd_now;
 const char *mpd_location;
 int mpd_loops = MPD_LOOPS;
 int mpd_argc;
 char **mpd_argv;
 struct mpd_op mpd_noop = {.kind = MPD_NOOP, .name = "noop"};
 
-static struct mpd_queue ready;
-static struct mpd_process *free_processes, *oldest, *youngest, *sleepers;
+static struct mpd_process *free_processes, *oldest, *youngest;
 static struct mpd_op *free_ops;
 static int processes;
 static uint32_t arrivals;
+#define ready mpd_now.ready
+#define sleepers mpd_now.sleepers
 static bool main_is_done, final_has_begun;
-int mpd_choosing;
 
 _Noreturn static void end(int status)
 {
@@ -227,24 +227,20 @@ static const char *decimal(mpd_int n, char text[INT_SIZE])
     return at;
 }
 
-static void append(struct mpd_queue *q, struct mpd_process *p)
+/* Loads before stores: behind a store, which goes out to memory, a load waits. */
+static inline void append(struct mpd_queue *q, struct mpd_process *p)
 {
+    struct mpd_process *head = q->head, *tail = q->tail;
     p->next = NULL;
-    if (q->tail)
-        q->tail->next = p;
-    else
-        q->head = p;
     q->tail = p;
+    *(head ? &tail->next : &q->head) = p;
 }
 
-static struct mpd_process *take(struct mpd_queue *q)
+static inline struct mpd_process *take(struct mpd_queue *q)
 {
     struct mpd_process *p = q->head;
-    if (p) {
+    if (p)
         q->head = p->next;
-        if (!q->head)
-            q->tail = NULL;
-    }
     return p;
 }
 
@@ -270,23 +266,42 @@ static void make_ready(struct mpd_process *p)
     append(&ready, p);
 }
 
+static bool is_blocked(const struct mpd_process *p)
+{
+    return p->waits || p->queue;
+}
+
 /* The life of a process. */
 
 static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *location);
+
+/* The name of what it waits for, where that has one. */
+static const char *waited_for(const struct mpd_process *p)
+{
+    if (p->queue)
+        return ((struct mpd_sem *)(void *)((char *)p->queue - offsetof(struct mpd_sem, waiting)))->name;
+    if (p->waiter)
+        return p->waiter->op->name;
+    if (p->in)
+        return p->in->waiters && !p->in->waiters->of_in ? p->in->waiters->op->name : "";
+    if (p->called)
+        return p->called->op->name;
+    return p->creates ? p->creates->op->name : "";
+}
 
 static void report(void)
 {
     int blocked = 0;
     for (struct mpd_process *p = oldest; p; p = p->younger)
-        blocked += p->waits != NULL;
+        blocked += is_blocked(p);
     if (!blocked)
         return;
     char count[INT_SIZE];
     say((const char *[]){"mpd: ", decimal(blocked, count), blocked == 1 ? " process is" : " processes are",
                          " blocked at the end:\n", NULL});
     for (struct mpd_process *p = oldest; p; p = p->younger) {
-        if (p->waits)
-            say((const char *[]){"mpd:   ", p->op->name, " waits for ", p->waits, p->what ? p->what : "", " at ",
+        if (is_blocked(p))
+            say((const char *[]){"mpd:   ", p->op->name, " waits for ", p->waits ? p->waits : "", waited_for(p), " at ",
                                  p->location, "\n", NULL});
     }
 }
@@ -344,25 +359,29 @@ static struct mpd_process *quiescent(void)
     end(main_is_done ? 0 : 1);
 }
 
-static struct mpd_process *next_process(void)
+__attribute__((noinline, cold)) static struct mpd_process *next_slowly(void)
 {
-    if (sleepers)
-        wake_sleepers();
+    wake_sleepers();
     struct mpd_process *p = take(&ready);
     return p ? p : quiescent();
 }
 
-static void run(struct mpd_process *p, char *save)
+static inline struct mpd_process *next_process(void)
 {
-    mpd_current = p;
-    mpd_stack_limit = p->stack + CSW_LIMIT;
+    return ready.head && !sleepers ? take(&ready) : next_slowly();
+}
+
+static inline void run(struct mpd_process *p, char *save)
+{
+    mpd_now.current = p;
+    mpd_now.stack_limit = p->stack + CSW_LIMIT;
     mpd_chg_context(p->stack, save);
 }
 
 /* Goes on with the next process that is ready. The current one is in a queue. */
-static void give_up(void)
+static inline void give_up(struct mpd_process *self)
 {
-    struct mpd_process *self = mpd_current, *p = next_process();
+    struct mpd_process *p = next_process();
     if (p != self)
         run(p, self->stack);
 }
@@ -370,19 +389,17 @@ static void give_up(void)
 /* Conditions of an input statement are evaluated while a queue is looked through: it must not change meanwhile. */
 static void not_choosing(const char *location)
 {
-    if (mpd_choosing)
+    if (mpd_now.choosing)
         mpd_error(location, "a condition of an input statement waits, or serves invocations");
 }
 
-static void wait_for(const char *what, const char *name, const char *location)
+static inline void wait_for(const char *what, const char *location)
 {
     struct mpd_process *self = mpd_current;
-    mpd_location = location;
     not_choosing(location);
     self->waits = what;
-    self->what = name;
     self->location = location;
-    give_up();
+    give_up(self);
 }
 
 static void bury(struct mpd_process *p)
@@ -423,7 +440,9 @@ static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *loc
         if (processes == MAX_PROCESSES)
             mpd_error(location, "there are too many processes");
         processes++;
-        p = mpd_allocate(sizeof *p);
+        p = aligned_alloc(LINE, (sizeof *p + LINE - 1) & ~(LINE - 1ul));
+        if (!p)
+            mpd_error(location, "there is no memory left for a process");
         p->stack = aligned_alloc(16, STACK_SIZE);
         if (!p->stack)
             mpd_error(location, "there is no memory left for a process");
@@ -462,10 +481,10 @@ void mpd_start(struct mpd_op *op, void *block, const char *location)
 void mpd_give_way(void)
 {
     mpd_loops = MPD_LOOPS;
-    if (mpd_choosing)
+    if (mpd_now.choosing)
         return;
     append(&ready, mpd_current);
-    give_up();
+    give_up(mpd_current);
 }
 
 static struct timespec started;
@@ -492,7 +511,7 @@ void mpd_nap(mpd_int milliseconds, const char *location)
     self->next = *at;
     *at = self;
     self->naps = true;
-    wait_for("the end of a nap", NULL, location);
+    wait_for("the end of a nap", location);
     self->naps = false;
 }
 
@@ -538,24 +557,51 @@ void mpd_sem_array(struct mpd_array *to, const struct mpd_array *values, int dim
     mpd_free_array(&first);
 }
 
-void mpd_wait(struct mpd_sem *s, const char *location)
+__attribute__((noinline, cold)) static void wait_slowly(struct mpd_sem *s, const char *location)
 {
     struct mpd_process *self = mpd_current;
+    not_choosing(location);
     self->queue = &s->waiting;
+    self->location = location;
     append(&s->waiting, self);
-    wait_for(s->name, NULL, location);
-    self->queue = NULL;
+    give_up(self);
+}
+
+void mpd_wait(struct mpd_sem *s, const char *location)
+{
+    struct mpd_process *self = mpd_current, *p = ready.head;
+    if (!p || sleepers || mpd_now.choosing) {
+        wait_slowly(s, location);
+        return;
+    }
+    /* append(), next_process() and run(), the loads first. */
+    struct mpd_process *head = s->waiting.head, *tail = s->waiting.tail, *next = p->next;
+    char *stack = p->stack, *save = self->stack;
+    self->next = NULL;
+    self->queue = &s->waiting;
+    self->location = location;
+    *(head ? &tail->next : &s->waiting.head) = self;
+    s->waiting.tail = self;
+    mpd_now.current = p;
+    mpd_now.stack_limit = stack + CSW_LIMIT;
+    ready.head = next;
+    mpd_chg_context(stack, save);
 }
 
 void mpd_wake(struct mpd_sem *s)
 {
-    make_ready(take(&s->waiting));
+    struct mpd_process *p = s->waiting.head, *head = ready.head, *tail = ready.tail, *next = p->next;
+    s->waiting.head = next;
+    p->next = NULL;
+    p->queue = NULL;
+    ready.tail = p;
+    *(head ? &tail->next : &ready.head) = p;
 }
 
 /* Operations. */
 
 struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
-                           void *self, size_t result, size_t result_size)
+                           void *self)
 {
     struct mpd_op *op = free_ops;
     uint32_t serial = 1;
@@ -565,26 +611,19 @@ struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, co
     } else {
         op = mpd_allocate(sizeof *op);
     }
-    *op = (struct mpd_op){.kind = kind,
-                          .serial = serial,
-                          .name = name,
-                          .code = code,
-                          .self = self,
-                          .instance = instance,
-                          .result = (uint16_t)result,
-                          .result_size = (uint16_t)result_size};
+    *op =
+        (struct mpd_op){.kind = kind, .serial = serial, .name = name, .code = code, .self = self, .instance = instance};
     struct mpd_op **list = instance ? &instance->ops : &mpd_current->ops;
     op->next = *list;
     *list = op;
     return op;
 }
 
-void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name, size_t result,
-                  size_t result_size)
+void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name)
 {
     struct mpd_op **op = (struct mpd_op **)(void *)to->data;
     for (uint32_t count = count_of(to, dims); count; count--)
-        *op++ = mpd_make_op(instance, MPD_IN, name, NULL, NULL, result, result_size);
+        *op++ = mpd_make_op(instance, MPD_IN, name, NULL, NULL);
 }
 
 static void complete(struct mpd_invocation *b);
@@ -735,12 +774,10 @@ void mpd_in_wait(struct mpd_in *in, const char *location)
 {
     struct mpd_process *self = mpd_current;
     self->in = in;
-    if (!in->waiters)
-        wait_for("nothing", NULL, location);
-    else if (!in->waiters->of_in)
-        wait_for("an invocation of ", in->waiters->op->name, location);
-    else
-        wait_for("one of several operations", NULL, location);
+    wait_for(!in->waiters         ? "nothing"
+             : in->waiters->of_in ? "one of several operations"
+                                  : "an invocation of ",
+             location);
     self->in = NULL;
 }
 
@@ -771,11 +808,11 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
         struct mpd_waiter w = {.process = mpd_current};
         link_waiter(&w, op);
         mpd_current->waiter = &w;
-        wait_for("an invocation of ", op->name, location);
-        mpd_current->waiter = NULL;
+        wait_for("an invocation of ", location);
+        w.process->waiter = NULL;
         if (w.given) {
-            w.given->next = mpd_current->serves;
-            mpd_current->serves = w.given;
+            w.given->next = w.process->serves;
+            w.process->serves = w.given;
             return w.given;
         }
     }
@@ -792,9 +829,13 @@ void *mpd_block(size_t size, const char *location)
 {
     mpd_location = location;
     struct mpd_invocation *b = pool_take(size);
-    memset(b, 0, offsetof(struct mpd_invocation, arm));
+    b->caller = NULL;
+    b->co = NULL;
+    b->origin = NULL;
+    b->kept = NULL;
     b->size = (uint32_t)size;
     b->references = 1;
+    b->replied = false;
     return b;
 }
 
@@ -853,8 +894,7 @@ static void complete(struct mpd_invocation *b)
 {
     b->replied = true;
     for (struct mpd_invocation *origin = b->origin; origin; b = origin, origin = b->origin) {
-        if (b->result_size && origin->result_size == b->result_size)
-            memcpy((char *)origin + origin->result, (char *)b + b->result, b->result_size);
+        memcpy((char *)origin + b->of_origin, (char *)b + b->result, b->result_size);
         origin->replied = true;
     }
     if (b->caller) {
@@ -917,16 +957,9 @@ void mpd_reply(void *block)
     complete(b);
 }
 
-static void set_op(struct mpd_invocation *b, struct mpd_op *op)
-{
-    b->op = op;
-    b->result = op->result;
-    b->result_size = op->result_size;
-}
-
 static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *location)
 {
-    set_op(b, op);
+    b->op = op;
     if (op->kind == MPD_IN)
         arrive(op, b);
     else
@@ -954,7 +987,7 @@ void mpd_call(void *block, struct mpd_cap cap, const char *location)
     b->caller = mpd_current;
     mpd_current->called = b;
     invoke(b, op, location);
-    wait_for("the end of ", op->name, location);
+    wait_for("the end of ", location);
 }
 
 void mpd_send(void *block, struct mpd_cap cap, const char *location)
@@ -968,7 +1001,8 @@ void mpd_send(void *block, struct mpd_cap cap, const char *location)
         invoke(b, op, location);
 }
 
-void mpd_forward(void *block, struct mpd_cap cap, void *for_block, const char *location)
+void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result, size_t of_origin, size_t result_size,
+                 const char *location)
 {
     struct mpd_invocation *b = block, *origin = for_block;
     if (!origin || origin->replied) {
@@ -978,8 +1012,11 @@ void mpd_forward(void *block, struct mpd_cap cap, void *for_block, const char *l
     struct mpd_op *op = valid(cap, location);
     origin->replied = true;
     b->origin = origin;
+    b->result = (uint32_t)result;
+    b->of_origin = (uint32_t)of_origin;
+    b->result_size = (uint32_t)result_size;
     origin->references++;
-    set_op(b, op);
+    b->op = op;
     if (op->kind == MPD_NOOP)
         mpd_finish(b);
     else
@@ -1002,7 +1039,7 @@ void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, co
     b->references = 2;
     co->pending++;
     if (op->kind == MPD_NOOP) {
-        set_op(b, op);
+        b->op = op;
         mpd_finish(b);
     } else {
         invoke(b, op, location);
@@ -1014,10 +1051,11 @@ void *mpd_co_wait(struct mpd_co *co, const char *location)
     if (!co->pending)
         return NULL;
     while (!co->first) {
-        mpd_current->co = co;
-        co->waits = mpd_current;
-        wait_for("an arm of co", NULL, location);
-        mpd_current->co = NULL;
+        struct mpd_process *self = mpd_current;
+        self->co = co;
+        co->waits = self;
+        wait_for("an arm of co", location);
+        self->co = NULL;
     }
     struct mpd_invocation *ended = co->first;
     co->first = ended->next;
@@ -1081,13 +1119,13 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
         mpd_drop(b);
         return instance;
     }
-    struct mpd_op *op = mpd_make_op(instance, MPD_PROC, instance->name, run_initial, instance, 0, 0);
+    struct mpd_op *op = mpd_make_op(instance, MPD_PROC, instance->name, run_initial, instance);
     memcpy(b->values, &code, sizeof code);
     b->op = op;
     struct mpd_process *p = spawn(op, block, location);
     p->creator = mpd_current;
     mpd_current->creates = p;
-    wait_for("the initial code of ", instance->name, location);
+    wait_for("the initial code of ", location);
     return instance;
 }
 
@@ -1136,7 +1174,7 @@ static void kill_process(struct mpd_process *p)
         p->creates->creator = NULL;
     else if (p->naps)
         take_sleeper(p);
-    if (!p->waits)
+    if (!is_blocked(p))
         take_away(&ready, p);
     abandon(p);
     bury(p);

@@ -18,7 +18,7 @@ struct mpd_process;
 struct mpd_instance;
 
 struct mpd_queue {
-    struct mpd_process *head, *tail;
+    struct mpd_process *head, *tail; /* where there is no head the tail means nothing */
 };
 
 /* Semaphores. P and V are inline where nobody waits: they decide what the cheap rows of the paper's Table 3 cost. */
@@ -28,8 +28,16 @@ struct mpd_sem {
     const char *name;
 };
 
-extern struct mpd_process *mpd_current;
-extern char *mpd_stack_limit;
+/* What every switch needs, in one line of the cache. */
+struct mpd_now {
+    struct mpd_process *current;
+    char *stack_limit;
+    struct mpd_queue ready;
+    struct mpd_process *sleepers;
+    int choosing; /* conditions of an input statement are being evaluated */
+};
+extern struct mpd_now mpd_now;
+#define mpd_current mpd_now.current
 
 void mpd_sem_init(struct mpd_sem *s, const char *name, mpd_int value, const char *location);
 /* An array of them; `values` may be null. */
@@ -71,7 +79,6 @@ struct mpd_op {
     void (*code)(void *block); /* calls the proc with what the block says */
     void *self;                /* the proc's resource */
     struct mpd_instance *instance;
-    uint32_t result, result_size; /* where in the block */
     mpd_int count;
     struct mpd_invocation *first, *last; /* that wait to be taken */
     struct mpd_waiter *first_waiter, *last_waiter;
@@ -86,9 +93,8 @@ struct mpd_cap {
 extern struct mpd_op mpd_noop;
 
 struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
-                           void *self, size_t result, size_t result_size);
-void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name, size_t result,
-                  size_t result_size);
+                           void *self);
+void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name);
 /* At the end of their block. */
 void mpd_free_op(struct mpd_op **op);
 void mpd_free_ops(struct mpd_array *ops);
@@ -114,7 +120,8 @@ struct mpd_invocation {
     struct mpd_co *co;
     struct mpd_invocation *origin; /* forwarded for this one */
     void *kept;                    /* memory that goes with the block */
-    uint32_t arrival, size, result, result_size;
+    uint32_t arrival, size;
+    uint32_t result, of_origin, result_size; /* where the results of this one and its origin are */
     uint16_t references;
     bool replied;
     int arm;
@@ -125,7 +132,9 @@ void *mpd_block(size_t size, const char *location);
 void mpd_drop(void *block);
 void mpd_call(void *block, struct mpd_cap cap, const char *location); /* until the end, or a reply */
 void mpd_send(void *block, struct mpd_cap cap, const char *location);
-void mpd_forward(void *block, struct mpd_cap cap, void *for_block, const char *location);
+/* For the invocation `for_block`; the offsets of both results, if there are any. */
+void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result, size_t of_origin, size_t result_size,
+                 const char *location);
 void mpd_reply(void *block); /* the address of where the block is: it becomes a copy */
 void mpd_finish(void *block); /* the end of what serves the invocation */
 struct mpd_text mpd_keep_text(void *block, struct mpd_text text);
@@ -142,8 +151,6 @@ void mpd_co_end(struct mpd_co *co);                         /* earlier, too: wha
 struct mpd_in {
     struct mpd_waiter *waiters;
 };
-
-extern int mpd_choosing; /* conditions are being evaluated */
 
 struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location);
 void mpd_listen(struct mpd_in *in, struct mpd_cap cap);
@@ -214,13 +221,13 @@ static inline __attribute__((always_inline)) void mpd_check(void)
     char *sp;
 #if defined(__riscv)
     __asm__ volatile("mv %0, sp" : "=r"(sp)::"memory");
-    if (__builtin_expect(sp < mpd_stack_limit, 0)) {
+    if (__builtin_expect(sp < mpd_now.stack_limit, 0)) {
         __asm__ volatile("la sp, mpd_last_stack_end\n tail mpd_stk_overflow");
         __builtin_unreachable();
     }
 #else
     __asm__ volatile("mov %%rsp, %0" : "=r"(sp)::"memory");
-    if (__builtin_expect(sp < mpd_stack_limit, 0)) {
+    if (__builtin_expect(sp < mpd_now.stack_limit, 0)) {
         __asm__ volatile("lea mpd_last_stack_end-8(%rip), %rsp\n jmp mpd_stk_overflow");
         __builtin_unreachable();
     }
