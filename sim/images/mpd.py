@@ -36,12 +36,15 @@ def compile_mpd(path: Path) -> str:
         raise ProgramError(error.of(str(path))) from error
 
 
-def _flags(back_end: str, host: bool) -> tuple[str, ...]:
+def _flags(back_end: str, host: bool, threads: int = 1) -> tuple[str, ...]:
     if back_end not in BACK_ENDS:
         raise ProgramError(f"contexts are switched by {', '.join(BACK_ENDS)}, not by {back_end!r}")
     if host and back_end == "library":
         raise ProgramError("the library that switches contexts in user mode is the machine's: the host has none")
-    return (*FLAGS, *(HOST_FLAGS if host else ()), f"-DCSW_BACK_END={BACK_ENDS[back_end]}")
+    if threads > 1 and back_end != ASSEMBLER:
+        raise ProgramError(f"with {threads} threads contexts are switched by assembler: those of the system hold the "
+                           "thread's own pointer")
+    return (*FLAGS, *(HOST_FLAGS if host else ()), f"-DCSW_BACK_END={BACK_ENDS[back_end]}", f"-DMPD_THREADS={threads}")
 
 
 def _padded(text: str, placing: int) -> str:
@@ -50,12 +53,12 @@ def _padded(text: str, placing: int) -> str:
     return f"__asm__(\"{before}\");\n{text}" if placing else text
 
 
-def build_mpd(path: Path, host: bool = False, back_end: str = ASSEMBLER, placing: int = 0) -> Path:
-    """The program, named as its source without the end."""
+def build_mpd(path: Path, host: bool = False, back_end: str = ASSEMBLER, placing: int = 0, threads: int = 1) -> Path:
+    """The program, named as its source without the end; `threads` of the operating system carry its processes."""
     made, name = compile_mpd(path), path.stem
     if len(name.encode()) >= NAME_SIZE or "=" in name:
         raise ProgramError(f"a program's name has at most {NAME_SIZE - 1} characters and no '=': {name!r} will not do")
-    return _link(name, _padded(made, placing), SOURCES, host, back_end)
+    return _link(name, _padded(made, placing), SOURCES, host, back_end, threads)
 
 
 def build_primitives(name: str, host: bool = False, back_end: str = ASSEMBLER, placing: int = 0) -> Path:
@@ -75,18 +78,18 @@ def build_suite(names: str) -> Path:
     return cached("mpd-suite", {"source": source, "names": names, "for": lib.name}, build) / "suite"
 
 
-def link_for_machine(name: str, text: str, back_end: str = ASSEMBLER) -> Path:
+def link_for_machine(name: str, text: str, back_end: str = ASSEMBLER, threads: int = 1) -> Path:
     """A program of C that is made already."""
-    return _link(name, text, SOURCES, False, back_end)
+    return _link(name, text, SOURCES, False, back_end, threads)
 
 
-def host_objects(back_end: str = ASSEMBLER) -> list[Path]:
+def host_objects(back_end: str = ASSEMBLER, threads: int = 1) -> list[Path]:
     """The run-time system's objects for the host, which many programs are linked with."""
     found = shutil.which(HOST_COMPILER)
     if not found:
         raise ProgramError(f"there is no {HOST_COMPILER} here to build for the host with")
 
-    flags = _flags(back_end, True)
+    flags = _flags(back_end, True, threads)
 
     def build(out: Path):
         for one in SOURCES:
@@ -101,8 +104,8 @@ def _said(flags: Sequence[str]) -> list[str]:
     return [one for one in flags if not one.startswith("-I")]
 
 
-def _link(name: str, text: str, others: Sequence[str], host: bool, back_end: str) -> Path:
-    flags = _flags(back_end, host)
+def _link(name: str, text: str, others: Sequence[str], host: bool, back_end: str, threads: int = 1) -> Path:
+    flags = _flags(back_end, host, threads)
     found = shutil.which(HOST_COMPILER) if host else None
     if host and not found:
         raise ProgramError(f"there is no {HOST_COMPILER} here to build for the host with")

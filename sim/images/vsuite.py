@@ -95,13 +95,13 @@ def compiled(case: Case) -> str:
                         if f"{name}.mpd" in case.files else None)
 
 
-def on_machine(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER) -> dict[str, Path]:
+def on_machine(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1) -> dict[str, Path]:
     """What the archive of user mode holds to execute the programs, all of which compile: `suite`, which is to be
     started, their list, and the programs themselves."""
     files: dict[str, Path] = {"suite": mpd.build_suite("".join(f"{case.name}\n" for case in chosen))}
     files["list"] = files["suite"].with_name("list")
     for case in chosen:
-        files[case.name] = mpd.link_for_machine(case.name, compiled(case), back_end)
+        files[case.name] = mpd.link_for_machine(case.name, compiled(case), back_end, threads)
     return files
 
 
@@ -119,10 +119,10 @@ def told(console: str) -> dict[str, Outcome]:
     return found
 
 
-def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER) -> Iterator[tuple[Case, Outcome]]:
+def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1) -> Iterator[tuple[Case, Outcome]]:
     """Compiles, links and executes one after the other. Optimised little: that costs more than it gives back; but a
     procedure looks at its stack before it writes to it only if it is optimised."""
-    objects = mpd.host_objects(back_end)
+    objects = mpd.host_objects(back_end, threads)
     with tempfile.TemporaryDirectory(prefix="vsuite-") as scratch:
         for case in chosen:
             try:
@@ -132,7 +132,7 @@ def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER) -> Iterator[t
                 continue
             source, program = Path(scratch) / "program.c", Path(scratch) / "program"
             source.write_text(text)
-            made = subprocess.run(["gcc", *mpd.FLAGS, *mpd.HOST_FLAGS, "-O1", "-Werror", source, *objects, "-lm", "-o",
+            made = subprocess.run(["gcc", *mpd.FLAGS, *mpd.HOST_FLAGS, f"-DMPD_THREADS={threads}", "-O1", "-Werror", source, *objects, "-lm", "-o",
                                    program], capture_output=True, text=True)
             if made.returncode:
                 yield case, Outcome(says=made.stderr, status=127)

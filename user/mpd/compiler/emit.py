@@ -828,12 +828,14 @@ class Emitter:
             to, arguments = f"f_{number}", arguments[1:]
         for i, one in enumerate(arguments):
             parts.append(f"struct mpd_text w_{number}_{i} = {self.text_of(one)};")
+        parts.append(f"mpd_hold({to});")
         for i in range(len(arguments)):
             if i and name == "write":
                 parts.append(f"mpd_write_text({to}, MPD_TEXT(\" \"), {place});")
             parts.append(f"mpd_write_text({to}, w_{number}_{i}, {place});")
         if name == "write":
             parts.append(f"mpd_write_text({to}, MPD_TEXT(\"\\n\"), {place});")
+        parts.append(f"mpd_release_file({to});")
         return f"({{ {' '.join(parts)} }})"
 
     def read(self, e: tree.Call) -> str:
@@ -1393,6 +1395,7 @@ class Emitter:
             self.close()
             return
         number = self.fresh()
+        self.put("mpd_choose();")
         self.put(f"struct mpd_in in_{number} = {{0}};")
         self.put(f"struct mpd_invocation *best_{number};")
         self.put(f"int arm_of_{number};")
@@ -1421,6 +1424,7 @@ class Emitter:
         self.close()
         self.put(f"if (best_{number})")
         self.put(f"    mpd_take(best_{number});")
+        self.put("mpd_chosen();")
         for i, arm in enumerate(one.arms):
             self.open(f"{'else ' if i else ''}if (arm_of_{number} == {i + 1})")
             self.put(f"b_{arm.number} = (void *)best_{number};")

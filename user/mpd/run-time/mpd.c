@@ -37,6 +37,8 @@ struct mpd_process {
     struct mpd_op *ops;                  /* of its blocks */
     mpd_int awake;                       /* when, while it naps */
     bool naps;
+    bool running;                 /* on a thread */
+    struct mpd_instance *doomed;  /* it is destroyed: ends when it comes to the run-time system */
 };
 
 /* One operation that a process waits on. */
@@ -67,9 +69,6 @@ struct kept {
     _Alignas(double) char data[];
 };
 
-_Alignas(LINE) struct mpd_now mpd_now;
-const char *mpd_location;
-int mpd_loops = MPD_LOOPS;
 int mpd_argc;
 char **mpd_argv;
 struct mpd_op mpd_noop = {.kind = MPD_NOOP, .name = "noop"};
@@ -78,8 +77,6 @@ static struct mpd_process *free_processes, *oldest, *youngest;
 static struct mpd_op *free_ops;
 static int processes;
 static uint32_t arrivals;
-#define ready mpd_now.ready
-#define sleepers mpd_now.sleepers
 static bool main_is_done, final_has_begun;
 
 _Noreturn static void end(int status)
@@ -123,13 +120,10 @@ _Noreturn void mpd_stk_corrupted(void)
 /* Memory: blocks of a few sizes in lists of their own, since a program makes and frees them all the time. */
 
 #define POOL_STEP 32
-#define POOL_SIZES 16
 
 struct pooled {
     struct pooled *next;
 };
-
-static struct pooled *pool[POOL_SIZES];
 
 void *mpd_allocate(size_t size)
 {
@@ -142,15 +136,16 @@ void *mpd_allocate(size_t size)
 static void *pool_take(size_t size)
 {
     size_t class = (size + POOL_STEP - 1) / POOL_STEP;
-    if (class >= POOL_SIZES) {
+    if (class >= MPD_POOL_SIZES) {
         void *made = malloc(size);
         if (!made)
             mpd_error(mpd_location, "there is no memory left");
         return made;
     }
-    struct pooled *made = pool[class];
+    void **pool = &mpd_now.pool[class];
+    struct pooled *made = *pool;
     if (made) {
-        pool[class] = made->next;
+        *pool = made->next;
         return made;
     }
     return mpd_allocate(class * POOL_STEP);
@@ -159,13 +154,14 @@ static void *pool_take(size_t size)
 static void pool_give(void *block, size_t size)
 {
     size_t class = (size + POOL_STEP - 1) / POOL_STEP;
-    if (class >= POOL_SIZES) {
+    if (class >= MPD_POOL_SIZES) {
         free(block);
         return;
     }
     struct pooled *given = block;
-    given->next = pool[class];
-    pool[class] = given;
+    void **pool = &mpd_now.pool[class];
+    given->next = *pool;
+    *pool = given;
 }
 
 void *mpd_keep(void **list, size_t size)
@@ -260,12 +256,6 @@ static void take_away(struct mpd_queue *q, struct mpd_process *p)
     }
 }
 
-static void make_ready(struct mpd_process *p)
-{
-    p->waits = NULL;
-    append(&ready, p);
-}
-
 static bool is_blocked(const struct mpd_process *p)
 {
     return p->waits || p->queue;
@@ -314,9 +304,12 @@ static void run_final(void *block)
 
 static struct mpd_op final_op = {.kind = MPD_PROC, .name = "final code", .code = run_final};
 
+static struct mpd_process **sleeping(void);
+static void make_ready(struct mpd_process *p);
+
 static void take_sleeper(struct mpd_process *p)
 {
-    for (struct mpd_process **at = &sleepers; *at; at = &(*at)->next) {
+    for (struct mpd_process **at = sleeping(); *at; at = &(*at)->next) {
         if (*at == p) {
             *at = p->next;
             return;
@@ -327,63 +320,23 @@ static void take_sleeper(struct mpd_process *p)
 static void wake_sleepers(void)
 {
     mpd_int now = mpd_age();
-    while (sleepers && sleepers->awake - now <= 0) {
-        struct mpd_process *p = sleepers;
-        sleepers = p->next;
+    for (struct mpd_process **first = sleeping(), *p; (p = *first) && p->awake - now <= 0;) {
+        *first = p->next;
         make_ready(p);
     }
 }
 
-/* Nothing is ready: who naps wakes up; else the main resource's final code is executed, then the program ends. */
-static struct mpd_process *quiescent(void)
+/* No process can go on, nor will: the main resource's final code is executed, then the program ends. */
+static void all_wait(void)
 {
-    while (sleepers) {
-        mpd_int left = sleepers->awake - mpd_age();
-        if (left > 0) {
-            fflush(stdout);
-            struct timespec t = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000L};
-            nanosleep(&t, NULL);
-        }
-        wake_sleepers();
-        struct mpd_process *p = take(&ready);
-        if (p)
-            return p;
-    }
     if (!final_has_begun && mpd_main_final) {
         final_has_begun = true;
         spawn(&final_op, mpd_block(sizeof(struct mpd_invocation), NULL), NULL);
-        return take(&ready);
+        return;
     }
     fflush(stdout);
     report();
     end(main_is_done ? 0 : 1);
-}
-
-__attribute__((noinline, cold)) static struct mpd_process *next_slowly(void)
-{
-    wake_sleepers();
-    struct mpd_process *p = take(&ready);
-    return p ? p : quiescent();
-}
-
-static inline struct mpd_process *next_process(void)
-{
-    return ready.head && !sleepers ? take(&ready) : next_slowly();
-}
-
-static inline void run(struct mpd_process *p, char *save)
-{
-    mpd_now.current = p;
-    mpd_now.stack_limit = p->stack + CSW_LIMIT;
-    mpd_chg_context(p->stack, save);
-}
-
-/* Goes on with the next process that is ready. The current one is in a queue. */
-static inline void give_up(struct mpd_process *self)
-{
-    struct mpd_process *p = next_process();
-    if (p != self)
-        run(p, self->stack);
 }
 
 /* Conditions of an input statement are evaluated while a queue is looked through: it must not change meanwhile. */
@@ -391,6 +344,32 @@ static void not_choosing(const char *location)
 {
     if (mpd_now.choosing)
         mpd_error(location, "a condition of an input statement waits, or serves invocations");
+}
+
+static void bury(struct mpd_process *p)
+{
+    *(p->older ? &p->older->younger : &oldest) = p->younger;
+    *(p->younger ? &p->younger->older : &youngest) = p->older;
+}
+
+static void abandon(struct mpd_process *p);
+
+#if MPD_THREADS > 1
+#include "schedule_many.h"
+#else
+#include "schedule_one.h"
+#endif
+
+static void make_ready(struct mpd_process *p)
+{
+    p->waits = NULL;
+    append(&ready, p);
+    somebody_is_ready();
+}
+
+static struct mpd_process **sleeping(void)
+{
+    return &sleepers;
 }
 
 static inline void wait_for(const char *what, const char *location)
@@ -402,30 +381,13 @@ static inline void wait_for(const char *what, const char *location)
     give_up(self);
 }
 
-static void bury(struct mpd_process *p)
-{
-    *(p->older ? &p->older->younger : &oldest) = p->younger;
-    *(p->younger ? &p->younger->older : &youngest) = p->older;
-}
-
-_Noreturn static void finish(void)
-{
-    struct mpd_process *self = mpd_current;
-    bury(self);
-    struct mpd_process *p = next_process();
-    /* Only now: quiescent() takes a stack, and this one is in use. */
-    self->next = free_processes;
-    free_processes = self;
-    run(p, NULL);
-    __builtin_unreachable();
-}
-
 static void begin(long process, long b, long c, long d)
 {
     (void)b;
     (void)c;
     (void)d;
     struct mpd_process *self = (struct mpd_process *)process;
+    begun();
     self->op->code(self->block);
     mpd_finish(self->block);
     finish();
@@ -460,6 +422,8 @@ static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *loc
     p->serves = NULL;
     p->ops = NULL;
     p->naps = false;
+    p->running = false;
+    p->doomed = NULL;
     p->temporaries = NULL;
     p->older = youngest;
     p->younger = NULL;
@@ -467,6 +431,7 @@ static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *loc
     youngest = p;
     mpd_build_context(begin, p->stack, STACK_SIZE, (long)p, 0, 0, 0);
     append(&ready, p);
+    somebody_is_ready();
     return p;
 }
 
@@ -475,16 +440,20 @@ void mpd_start(struct mpd_op *op, void *block, const char *location)
     struct mpd_invocation *b = block;
     b->op = op;
     b->replied = true;
+    mpd_lock();
     spawn(op, block, location);
+    mpd_unlock();
 }
 
 void mpd_give_way(void)
 {
-    mpd_loops = MPD_LOOPS;
+    mpd_now.loops = MPD_LOOPS;
     if (mpd_now.choosing)
         return;
+    mpd_lock();
     append(&ready, mpd_current);
     give_up(mpd_current);
+    mpd_unlock();
 }
 
 static struct timespec started;
@@ -503,6 +472,7 @@ void mpd_nap(mpd_int milliseconds, const char *location)
         mpd_give_way();
         return;
     }
+    mpd_lock();
     self->awake = mpd_age() + milliseconds;
     struct mpd_process **at = &sleepers;
     while (*at && (*at)->awake - self->awake <= 0)
@@ -513,6 +483,7 @@ void mpd_nap(mpd_int milliseconds, const char *location)
     self->naps = true;
     wait_for("the end of a nap", location);
     self->naps = false;
+    mpd_unlock();
 }
 
 _Noreturn void mpd_stop(mpd_int status)
@@ -557,52 +528,12 @@ void mpd_sem_array(struct mpd_array *to, const struct mpd_array *values, int dim
     mpd_free_array(&first);
 }
 
-__attribute__((noinline, cold)) static void wait_slowly(struct mpd_sem *s, const char *location)
-{
-    struct mpd_process *self = mpd_current;
-    not_choosing(location);
-    self->queue = &s->waiting;
-    self->location = location;
-    append(&s->waiting, self);
-    give_up(self);
-}
-
-void mpd_wait(struct mpd_sem *s, const char *location)
-{
-    struct mpd_process *self = mpd_current, *p = ready.head;
-    if (!p || sleepers || mpd_now.choosing) {
-        wait_slowly(s, location);
-        return;
-    }
-    /* append(), next_process() and run(), the loads first. */
-    struct mpd_process *head = s->waiting.head, *tail = s->waiting.tail, *next = p->next;
-    char *stack = p->stack, *save = self->stack;
-    self->next = NULL;
-    self->queue = &s->waiting;
-    self->location = location;
-    *(head ? &tail->next : &s->waiting.head) = self;
-    s->waiting.tail = self;
-    mpd_now.current = p;
-    mpd_now.stack_limit = stack + CSW_LIMIT;
-    ready.head = next;
-    mpd_chg_context(stack, save);
-}
-
-void mpd_wake(struct mpd_sem *s)
-{
-    struct mpd_process *p = s->waiting.head, *head = ready.head, *tail = ready.tail, *next = p->next;
-    s->waiting.head = next;
-    p->next = NULL;
-    p->queue = NULL;
-    ready.tail = p;
-    *(head ? &tail->next : &ready.head) = p;
-}
-
 /* Operations. */
 
 struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
                            void *self)
 {
+    mpd_lock();
     struct mpd_op *op = free_ops;
     uint32_t serial = 1;
     if (op) {
@@ -616,6 +547,7 @@ struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, co
     struct mpd_op **list = instance ? &instance->ops : &mpd_current->ops;
     op->next = *list;
     *list = op;
+    mpd_unlock();
     return op;
 }
 
@@ -649,14 +581,19 @@ static void end_op(struct mpd_op *op)
 /* An operation of a block, at the end of that, or because it is destroyed. */
 static bool end_local(struct mpd_op *op)
 {
-    for (struct mpd_op **at = &mpd_current->ops; *at; at = &(*at)->next) {
+    bool found = false;
+    mpd_lock();
+    for (struct mpd_op **at = &mpd_current->ops; *at && !found;) {
         if (*at == op) {
             *at = op->next;
             end_op(op);
-            return true;
+            found = true;
+        } else {
+            at = &(*at)->next;
         }
     }
-    return false;
+    mpd_unlock();
+    return found;
 }
 
 void mpd_free_op(struct mpd_op **op)
@@ -798,11 +735,13 @@ void mpd_take(struct mpd_invocation *b)
 
 void *mpd_receive(struct mpd_cap cap, const char *location)
 {
+    mpd_lock();
     for (;;) {
         struct mpd_op *op = valid(cap, location);
         struct mpd_invocation *b = op->first;
         if (b) {
             mpd_take(b);
+            mpd_unlock();
             return b;
         }
         struct mpd_waiter w = {.process = mpd_current};
@@ -813,6 +752,7 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
         if (w.given) {
             w.given->next = w.process->serves;
             w.process->serves = w.given;
+            mpd_unlock();
             return w.given;
         }
     }
@@ -820,7 +760,10 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
 
 mpd_int mpd_count(struct mpd_cap cap, const char *location)
 {
-    return valid(cap, location)->count;
+    mpd_lock();
+    mpd_int count = valid(cap, location)->count;
+    mpd_unlock();
+    return count;
 }
 
 /* Invocations. */
@@ -842,12 +785,14 @@ void *mpd_block(size_t size, const char *location)
 void mpd_drop(void *block)
 {
     struct mpd_invocation *next;
+    mpd_lock();
     for (struct mpd_invocation *b = block; b && !--b->references; b = next) {
         next = b->origin;
         if (b->kept)
             free_kept(&b->kept);
         pool_give(b, b->size);
     }
+    mpd_unlock();
 }
 
 struct mpd_text mpd_keep_text(void *block, struct mpd_text text)
@@ -919,10 +864,12 @@ static void serve_no_longer(struct mpd_invocation *b)
 void mpd_finish(void *block)
 {
     struct mpd_invocation *b = block;
+    mpd_lock();
     serve_no_longer(b);
     if (!b->replied)
         complete(b);
     mpd_drop(b);
+    mpd_unlock();
 }
 
 /* What serves goes on with a copy: what it does to the parameters now is not the invoker's business. */
@@ -945,6 +892,7 @@ void mpd_reply(void *block)
     struct mpd_invocation *b = *at;
     if (!b || b->replied)
         return;
+    mpd_lock();
     struct mpd_invocation *copy = mpd_replied(b);
     *at = copy;
     if (mpd_current->block == b) {
@@ -955,6 +903,7 @@ void mpd_reply(void *block)
         mpd_current->serves = copy;
     }
     complete(b);
+    mpd_unlock();
 }
 
 static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *location)
@@ -969,18 +918,25 @@ static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *loca
 void mpd_call(void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
-    struct mpd_op *op = valid(cap, location);
     mpd_check();
-    if (op->kind == MPD_NOOP)
+    mpd_lock();
+    struct mpd_op *op = valid(cap, location);
+    if (op->kind == MPD_NOOP) {
+        mpd_unlock();
         return;
+    }
     if (op->kind == MPD_PROC) {
         struct mpd_instance *i = op->instance;
         b->op = op;
         b->replied = true;
         i->inside++;
-        op->code(block);
+        void (*code)(void *) = op->code;
+        mpd_unlock();
+        code(block);
+        mpd_lock();
         if (!--i->inside && i->destroyed)
             free_kept(&i->kept);
+        mpd_unlock();
         return;
     }
     b->references = 2;
@@ -988,17 +944,20 @@ void mpd_call(void *block, struct mpd_cap cap, const char *location)
     mpd_current->called = b;
     invoke(b, op, location);
     wait_for("the end of ", location);
+    mpd_unlock();
 }
 
 void mpd_send(void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
+    mpd_lock();
     struct mpd_op *op = valid(cap, location);
     b->replied = true;
     if (op->kind == MPD_NOOP)
         mpd_drop(b);
     else
         invoke(b, op, location);
+    mpd_unlock();
 }
 
 void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result, size_t of_origin, size_t result_size,
@@ -1009,6 +968,7 @@ void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result
         mpd_send(block, cap, location);
         return;
     }
+    mpd_lock();
     struct mpd_op *op = valid(cap, location);
     origin->replied = true;
     b->origin = origin;
@@ -1021,6 +981,7 @@ void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result
         mpd_finish(b);
     else
         invoke(b, op, location);
+    mpd_unlock();
 }
 
 struct mpd_co *mpd_co_start(void)
@@ -1033,6 +994,7 @@ struct mpd_co *mpd_co_start(void)
 void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
+    mpd_lock();
     struct mpd_op *op = valid(cap, location);
     b->co = co;
     b->arm = arm;
@@ -1044,12 +1006,14 @@ void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, co
     } else {
         invoke(b, op, location);
     }
+    mpd_unlock();
 }
 
 void *mpd_co_wait(struct mpd_co *co, const char *location)
 {
-    if (!co->pending)
+    if (!co->pending) /* only this process adds to it, or takes away */
         return NULL;
+    mpd_lock();
     while (!co->first) {
         struct mpd_process *self = mpd_current;
         self->co = co;
@@ -1060,11 +1024,13 @@ void *mpd_co_wait(struct mpd_co *co, const char *location)
     struct mpd_invocation *ended = co->first;
     co->first = ended->next;
     co->pending--;
+    mpd_unlock();
     return ended;
 }
 
 void mpd_co_end(struct mpd_co *co)
 {
+    mpd_lock();
     while (co->first) {
         struct mpd_invocation *b = co->first;
         co->first = b->next;
@@ -1074,6 +1040,7 @@ void mpd_co_end(struct mpd_co *co)
     co->ended = true;
     if (!co->pending)
         pool_give(co, sizeof *co);
+    mpd_unlock();
 }
 
 /* Resources. */
@@ -1098,12 +1065,14 @@ static void run_initial(void *block)
 
 void mpd_reply_initial(void)
 {
+    mpd_lock();
     struct mpd_process *creator = mpd_current->creator;
     if (creator) {
         mpd_current->creator = NULL;
         creator->creates = NULL;
         make_ready(creator);
     }
+    mpd_unlock();
 }
 
 _Static_assert(sizeof(void (*)(void)) <= sizeof(mpd_int[MPD_CO_VALUES]), "a function's address fits");
@@ -1119,6 +1088,7 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
         mpd_drop(b);
         return instance;
     }
+    mpd_lock();
     struct mpd_op *op = mpd_make_op(instance, MPD_PROC, instance->name, run_initial, instance);
     memcpy(b->values, &code, sizeof code);
     b->op = op;
@@ -1126,6 +1096,7 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
     p->creator = mpd_current;
     mpd_current->creates = p;
     wait_for("the initial code of ", location);
+    mpd_unlock();
     return instance;
 }
 
@@ -1160,6 +1131,10 @@ static void abandon(struct mpd_process *p)
 /* What serves it goes on for nobody. */
 static void kill_process(struct mpd_process *p)
 {
+    if (runs_elsewhere(p)) {
+        doom(p);
+        return;
+    }
     if (p->queue)
         take_away(p->queue, p);
     else if (p->in)
@@ -1188,11 +1163,14 @@ void mpd_destroy(struct mpd_rcap cap, const char *location)
     if (!i)
         return;
     not_choosing(location);
+    mpd_lock();
     if (i->ending || i->destroyed || cap.serial != i->serial)
         mpd_error(location, "this resource is destroyed already");
     i->ending = true;
+    mpd_unlock();
     if (i->final)
         i->final(i);
+    mpd_lock();
     i->destroyed = true;
     i->serial++;
     struct mpd_process *younger;
@@ -1218,6 +1196,7 @@ void mpd_destroy(struct mpd_rcap cap, const char *location)
         abandon(mpd_current);
         finish();
     }
+    mpd_unlock();
 }
 
 static struct mpd_instance *existing(struct mpd_rcap cap, const char *location)
@@ -1269,6 +1248,7 @@ int main(int argc, char **argv)
     mpd_argv = argv;
     clock_gettime(CLOCK_MONOTONIC, &started);
     main_op.name = mpd_main_name;
+    mpd_now.loops = MPD_LOOPS;
     mpd_start(&main_op, mpd_block(sizeof(struct mpd_invocation), NULL), NULL);
-    run(take(&ready), NULL);
+    carry();
 }

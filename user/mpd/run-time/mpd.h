@@ -21,23 +21,29 @@ struct mpd_queue {
     struct mpd_process *head, *tail; /* where there is no head the tail means nothing */
 };
 
-/* Semaphores. P and V are inline where nobody waits: they decide what the cheap rows of the paper's Table 3 cost. */
+/* Semaphores. */
 struct mpd_sem {
     mpd_int value;
     struct mpd_queue waiting;
     const char *name;
 };
 
-/* What every switch needs, in one line of the cache. */
-struct mpd_now {
+/* What every switch needs, in one line of the cache; each thread of the operating system has its own. */
+#define MPD_POOL_SIZES 16
+struct mpd_state {
     struct mpd_process *current;
     char *stack_limit;
-    struct mpd_queue ready;
+    struct mpd_queue ready; /* these two where there is one thread */
     struct mpd_process *sleepers;
     int choosing; /* conditions of an input statement are being evaluated */
+    int loops;    /* until it gives way */
+    const char *location;
+    int depth; /* of the lock */
+    char *idle_context;
+    void *pool[MPD_POOL_SIZES];
 };
-extern struct mpd_now mpd_now;
 #define mpd_current mpd_now.current
+#define mpd_location mpd_now.location
 
 void mpd_sem_init(struct mpd_sem *s, const char *name, mpd_int value, const char *location);
 /* An array of them; `values` may be null. */
@@ -46,21 +52,12 @@ void mpd_sem_array(struct mpd_array *to, const struct mpd_array *values, int dim
 void mpd_wait(struct mpd_sem *s, const char *location);
 void mpd_wake(struct mpd_sem *s);
 
-static inline void mpd_P(struct mpd_sem *s, const char *location)
-{
-    if (s->value > 0)
-        s->value--;
-    else
-        mpd_wait(s, location);
-}
-
-static inline void mpd_V(struct mpd_sem *s)
-{
-    if (s->waiting.head)
-        mpd_wake(s);
-    else
-        s->value++;
-}
+/* How many threads of the operating system carry the processes: the way to mpd_now, P, V and the lock. */
+#if MPD_THREADS > 1
+#include "many.h"
+#else
+#include "one.h"
+#endif
 
 /*
  * Operations. An operation is served by a proc, which the invoking process executes itself unless the proc replies or
@@ -152,6 +149,16 @@ struct mpd_in {
     struct mpd_waiter *waiters;
 };
 
+static inline void mpd_choose(void) /* from here on queues stay as they are, up to mpd_chosen */
+{
+    mpd_lock();
+}
+
+static inline void mpd_chosen(void)
+{
+    mpd_unlock();
+}
+
 struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location);
 void mpd_listen(struct mpd_in *in, struct mpd_cap cap);
 void mpd_in_wait(struct mpd_in *in, const char *location);
@@ -203,12 +210,11 @@ mpd_int mpd_age(void); /* milliseconds since the beginning */
 
 /* Loops give way now and then. */
 #define MPD_LOOPS 10000
-extern int mpd_loops;
 void mpd_give_way(void);
 
 static inline void mpd_loop(void)
 {
-    if (--mpd_loops <= 0)
+    if (--mpd_now.loops <= 0)
         mpd_give_way();
 }
 
@@ -233,8 +239,6 @@ static inline __attribute__((always_inline)) void mpd_check(void)
     }
 #endif
 }
-
-extern const char *mpd_location;
 
 static inline __attribute__((always_inline)) void mpd_enter(const char *location)
 {

@@ -1,0 +1,218 @@
+/* Who runs next, where several threads carry the processes; a part of mpd.c. */
+#include <pthread.h>
+
+#if CSW_BACK_END != CSW_ASSEMBLER
+#error "contexts that hold the thread's pointer cannot move from thread to thread"
+#endif
+
+#define MAX_THREADS 64
+#define SPINS 200 /* tries before a thread sleeps */
+
+__thread struct mpd_state mpd_of_thread;
+
+static struct mpd_queue ready;
+static struct mpd_process *sleepers;
+static pthread_mutex_t everything = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static int threads = MPD_THREADS, idle;
+static struct mpd_op gone_op = {.kind = MPD_PROC, .name = "a process of a destroyed resource"};
+/* Of each thread, where it has nothing to do: saved only, on the thread's own stack, which is above these. */
+static _Alignas(16) char idle_contexts[MAX_THREADS][(CSW_LEAST + 15) & ~15];
+static int begun_threads;
+
+static bool runs_elsewhere(struct mpd_process *p)
+{
+    return p->running && p != mpd_current;
+}
+
+static void die(struct mpd_process *self);
+
+static void acquire(void)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (!pthread_mutex_trylock(&everything))
+            return;
+    }
+    pthread_mutex_lock(&everything);
+}
+
+void mpd_lock(void)
+{
+    if (mpd_now.depth++)
+        return;
+    acquire();
+    struct mpd_process *self = mpd_current;
+    if (self && self->doomed)
+        die(self);
+}
+
+void mpd_unlock(void)
+{
+    if (!--mpd_now.depth)
+        pthread_mutex_unlock(&everything);
+}
+
+static void doom(struct mpd_process *p)
+{
+    p->doomed = p->op->instance;
+    p->doomed->inside++;
+    p->op = &gone_op;
+}
+
+static inline void begun(void)
+{
+    mpd_now.depth = 1;
+    mpd_unlock();
+}
+
+static void somebody_is_ready(void)
+{
+    if (idle)
+        pthread_cond_signal(&work);
+}
+
+static struct mpd_process *next_process(void)
+{
+    if (sleepers)
+        wake_sleepers();
+    return take(&ready);
+}
+
+/* Without a process: goes on in the thread's own context. */
+static void run(struct mpd_process *p, char *save)
+{
+    struct mpd_state *now = mpd_this_thread();
+    now->current = p;
+    if (p) {
+        p->running = true;
+        now->stack_limit = p->stack + CSW_LIMIT;
+    }
+    mpd_chg_context(p ? p->stack : now->idle_context, save);
+}
+
+static void give_up(struct mpd_process *self)
+{
+    struct mpd_process *p = next_process();
+    if (p == self)
+        return;
+    int depth = mpd_now.depth;
+    self->running = false;
+    run(p, self->stack);
+    mpd_now.depth = depth;
+}
+
+_Noreturn static void finish(void)
+{
+    mpd_lock();
+    struct mpd_process *self = mpd_current;
+    bury(self);
+    self->running = false;
+    self->next = free_processes;
+    free_processes = self;
+    run(next_process(), NULL);
+    __builtin_unreachable();
+}
+
+void mpd_P(struct mpd_sem *s, const char *location)
+{
+    mpd_lock();
+    if (s->value > 0) {
+        s->value--;
+    } else {
+        struct mpd_process *self = mpd_current;
+        not_choosing(location);
+        self->queue = &s->waiting;
+        self->location = location;
+        append(&s->waiting, self);
+        give_up(self);
+    }
+    mpd_unlock();
+}
+
+void mpd_V(struct mpd_sem *s)
+{
+    mpd_lock();
+    struct mpd_process *p = take(&s->waiting);
+    if (p) {
+        p->queue = NULL;
+        append(&ready, p);
+        somebody_is_ready();
+    } else {
+        s->value++;
+    }
+    mpd_unlock();
+}
+
+/* A resource was destroyed while this process, one of its own, ran on another thread. */
+static void die(struct mpd_process *self)
+{
+    struct mpd_instance *i = self->doomed;
+    self->doomed = NULL;
+    abandon(self);
+    if (!--i->inside)
+        free_kept(&i->kept);
+    finish();
+}
+
+static void sleep_idle(void)
+{
+    if (!sleepers) {
+        pthread_cond_wait(&work, &everything);
+        return;
+    }
+    mpd_int left = sleepers->awake - mpd_age();
+    if (left <= 0)
+        return;
+    fflush(stdout);
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += left / 1000;
+    t.tv_nsec += left % 1000 * 1000000L;
+    if (t.tv_nsec >= 1000000000L) {
+        t.tv_nsec -= 1000000000L;
+        t.tv_sec++;
+    }
+    pthread_cond_timedwait(&work, &everything, &t);
+}
+
+static void *thread(void *unused)
+{
+    struct mpd_state *now = mpd_this_thread();
+    mpd_lock();
+    char *idle_context = idle_contexts[begun_threads++];
+    now->idle_context = idle_context;
+    now->loops = MPD_LOOPS;
+    *(uintptr_t *)(void *)(idle_context + CSW_MAGIC) = CSW_MAGIC_WORD;
+    for (;;) {
+        struct mpd_process *p = next_process();
+        if (p) {
+            run(p, idle_context);
+            now->depth = 1;
+            continue;
+        }
+        if (++idle == threads && !sleepers) {
+            all_wait();
+            idle--;
+            continue;
+        }
+        sleep_idle();
+        idle--;
+    }
+    return unused;
+}
+
+_Noreturn static void carry(void)
+{
+    const char *told = getenv("MPD_PARALLEL");
+    if (told)
+        threads = atoi(told);
+    if (threads < 1 || threads > MAX_THREADS)
+        mpd_error(NULL, "MPD_PARALLEL is a number of threads, 1 to 64");
+    for (int i = 1; i < threads; i++) {
+        pthread_t made;
+        if (pthread_create(&made, NULL, thread, NULL))
+            mpd_error(NULL, "a thread cannot be made");
+    }
+    thread(NULL);
+    __builtin_unreachable();
+}
