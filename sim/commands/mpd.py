@@ -13,7 +13,7 @@ def mpd(
     host: Annotated[bool, typer.Option("--host", help="build for this computer, not for user mode")] = False,
     c: Annotated[bool, typer.Option("--c", help="print the C program that is made of it, and build nothing")] = False,
     switch: Annotated[str, typer.Option(help="contexts: by assembler, library, system-calls")] = "assembler",
-    threads: Annotated[int, typer.Option(min=1, max=64, help="threads of the operating system that carry processes")] = 1,
+    threads: Annotated[int, typer.Option(min=1, max=64, help="of the operating system, that carry processes")] = 1,
     out: Annotated[Path | None, typer.Option(help="put the program here")] = None,
 ):
     """Build an MPD program (docs/mpd.md) and print where it lies.

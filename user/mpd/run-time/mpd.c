@@ -918,7 +918,6 @@ static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *loca
 void mpd_call(void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
-    mpd_check();
     mpd_lock();
     struct mpd_op *op = valid(cap, location);
     if (op->kind == MPD_NOOP) {
@@ -1082,7 +1081,6 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
 {
     struct mpd_invocation *b = block;
     b->replied = true;
-    mpd_check();
     if (!apart) {
         code(block);
         mpd_drop(b);

@@ -6,7 +6,8 @@
 #endif
 
 #define MAX_THREADS 64
-#define SPINS 200 /* tries before a thread sleeps */
+#define SPINS 200       /* tries before a thread sleeps until it has the lock */
+#define IDLE_SPINS 1000 /* looks for work before it sleeps until there is some */
 
 __thread struct mpd_state mpd_of_thread;
 
@@ -14,7 +15,7 @@ static struct mpd_queue ready;
 static struct mpd_process *sleepers;
 static pthread_mutex_t everything = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
-static int threads = MPD_THREADS, idle;
+static int threads = MPD_THREADS, idle, asleep;
 static struct mpd_op gone_op = {.kind = MPD_PROC, .name = "a process of a destroyed resource"};
 /* Of each thread, where it has nothing to do: saved only, on the thread's own stack, which is above these. */
 static _Alignas(16) char idle_contexts[MAX_THREADS][(CSW_LEAST + 15) & ~15];
@@ -67,7 +68,7 @@ static inline void begun(void)
 
 static void somebody_is_ready(void)
 {
-    if (idle)
+    if (asleep)
         pthread_cond_signal(&work);
 }
 
@@ -195,7 +196,15 @@ static void *thread(void *unused)
             idle--;
             continue;
         }
-        sleep_idle();
+        mpd_unlock();
+        for (int i = 0; i < IDLE_SPINS && !*(struct mpd_process *volatile *)&ready.head; i++)
+            continue;
+        mpd_lock();
+        if (!ready.head) {
+            asleep++;
+            sleep_idle();
+            asleep--;
+        }
         idle--;
     }
     return unused;
