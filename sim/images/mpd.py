@@ -14,6 +14,13 @@ SWITCH = ("csw.c", "csw_ucontext.c", "csw_rv32.S", "csw_x86_64.S")
 ASSEMBLER = "assembler"
 BACK_ENDS = {ASSEMBLER: 0, "system-calls": 1, "library": 2}
 SOURCES = ("mpd.c", "values.c", *SWITCH)
+REMOTE = ("remote.c",)      # of programs with virtual machines besides
+
+
+def uses_vms(made: str) -> bool:
+    return '#include "remote.h"' in made
+
+
 # The language's integers wrap around.
 FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-Wall", "-Wno-unused-label", "-Wno-overflow",
          "-Wno-tautological-compare", "-Wno-unused-value", "-Wno-infinite-recursion", f"-I{RUN_TIME}")
@@ -106,6 +113,10 @@ def _said(flags: Sequence[str]) -> list[str]:
 
 def _link(name: str, text: str, others: Sequence[str], host: bool, back_end: str, threads: int = 1) -> Path:
     flags = _flags(back_end, host, threads)
+    if uses_vms(text):
+        if threads > 1:
+            raise ProgramError("one thread carries the processes of a program with virtual machines")
+        others = (*others, *REMOTE)
     found = shutil.which(HOST_COMPILER) if host else None
     if host and not found:
         raise ProgramError(f"there is no {HOST_COMPILER} here to build for the host with")

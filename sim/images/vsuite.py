@@ -157,7 +157,7 @@ def difference(case: Case, outcome: Outcome, threads: int = 1) -> str:
     for what, expected in wanted.items():
         found = getattr(outcome, what)
         if case.unordered and threads > 1 and what == "prints":
-            found, expected = ("".join(sorted(text.splitlines(keepends=True))) for text in (found, expected))
+            found, expected = (sorted(str(text).splitlines()) for text in (found, expected))
         if found != expected:
             made.append(f"{case.topic}/{case.name}, {what}:\n  expected {expected!r}\n  found    {found!r}")
     return "\n".join(made)

@@ -91,7 +91,7 @@ def compile_text(text: str, file: str, find: Callable[[str], tuple[str, str] | N
             components = [*more, *components]
             queue += [*_names(more), *(one.name for one in more if one.apart)]
         components = _ordered(_joined(components))
-        main, records = check(components)
-        return emit(components, main, records, file)
+        main, records, uses_vm = check(components)
+        return emit(components, main, records, file, uses_vm)
     except RecursionError:
         raise CompileError([Mistake(Position(1, 1), "an expression or a statement is too long")]) from None

@@ -59,9 +59,14 @@ class Scope:
         return None
 
 
+# `vm` is as a resource without operations.
+VM = Resource(Name("vm", Position(1, 1)), "resource", [], [], None)
+
+
 def _predefined() -> Scope:
     scope = Scope()
     nowhere = Position(1, 1)
+    scope.names["vm"] = Symbol("vm", "resource", nowhere, resource=VM)
     for name in FUNCTIONS:
         scope.names[name] = Symbol(name, "function", nowhere)
     for name, (of, code, value) in CONSTANTS.items():
@@ -86,6 +91,7 @@ class Checker:
         self.arms = 0
         self.main: Resource | None = None
         self.in_code = False            # of a procedure, or in a block: declarations are local
+        self.uses_vm = False
 
     def wrong(self, at: Position, what: str):
         self.mistakes.append(Mistake(at, what))
@@ -521,9 +527,6 @@ class Checker:
             case None:
                 return None
             case tree.TypeName():
-                if source.name == "vm":
-                    self.wrong(source.at, "virtual machines cannot be compiled yet")
-                    return None
                 return String() if source.name == "string" else BASIC[source.name]
             case tree.Use() | tree.Field():
                 symbol = self.symbol_of(source)
@@ -1509,15 +1512,22 @@ class Checker:
         return found
 
     def create(self, e: tree.Create) -> Type | None:
-        if e.on is not None:
-            self.wrong(e.on.at, "virtual machines cannot be compiled yet")
         symbol = self.scope.find(e.name.text)
         resource = symbol.resource if symbol and symbol.kind == "resource" else None
+        if e.on is not None:
+            self.uses_vm = True
+            on = self.expr(e.on)
+            if resource is VM and on is not None and on != INT and not isinstance(on, String):
+                self.wrong(e.on.at, f"a virtual machine is created on a node: its number or address, not {on}")
+            elif resource is not VM and on is not None and not (isinstance(on, ResourceCapability) and on.of is VM):
+                self.wrong(e.on.at, f"a resource is created on a virtual machine, not on {on}")
+        elif resource is VM:
+            self.wrong(e.name.at, "a virtual machine is created on a node: create vm() on 1")
         if resource is None:
             there = self.by_name.get(e.name.text)
             self.wrong(e.name.at, f"resource '{e.name.text}' is not imported" if there and there.kind == "resource"
                        else f"'{e.name.text}' is no resource")
-        elif resource.body is None and not resource.apart:
+        elif resource.body is None and not resource.apart and resource is not VM:
             self.wrong(e.name.at, f"resource '{e.name.text}' has no body: there is nothing to create")
         e.resource = resource
         if resource is None:
@@ -1579,6 +1589,10 @@ class Checker:
             return first
         if gives == "numbers":
             return REAL if REAL in types else INT
+        if gives == "vm" or name in ("locate", "mymachine"):
+            self.uses_vm = True
+        if gives == "vm":
+            return ResourceCapability(VM)
         if gives == "pointer":
             return Pointer(first) if first is not None else None
         assert gives is None or isinstance(gives, Type)
@@ -1644,12 +1658,12 @@ class Checker:
         return INT if name == "read" else None
 
 
-def check(components: Sequence[Resource]) -> tuple[Resource, list[Record]]:
-    """Fills the tree in; the main resource, and the records in the order in which C wants them. CompileError with all
-    mistakes that there are."""
+def check(components: Sequence[Resource]) -> tuple[Resource, list[Record], bool]:
+    """Fills the tree in; the main resource, the records in the order in which C wants them, and whether there are
+    virtual machines. CompileError with all mistakes that there are."""
     checker = Checker(components)
     main = checker.run()
-    return main, checker.records
+    return main, checker.records, checker.uses_vm
 
 
 __all__ = ["CO_QUANTIFIERS", "Basic", "check", "predefined", "same_signature"]

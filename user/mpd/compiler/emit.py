@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from zlib import crc32
 
 from user.mpd.compiler import tree
 from user.mpd.compiler.predefined import FUNCTIONS
@@ -62,8 +63,11 @@ def calls(one: object) -> bool:
 
 
 class Emitter:
-    def __init__(self, file: str):
+    def __init__(self, file: str, uses_vm: bool):
         self.file = file
+        self.uses_vm = uses_vm
+        self.wires: list[str] = []      # functions that bring values to other virtual machines
+        self.wired: dict[str, str | None] = {}
         self.lines: list[str] = []
         self.depth = 0
         self.labels = 0
@@ -548,6 +552,91 @@ class Emitter:
             return self.value(e)
         return self.lvalue(e)
 
+    # Values that go to other virtual machines
+
+    def wire_value(self, of: Type | None) -> str | None:
+        """The function in C that brings one there, or from there; None: its bytes do."""
+        name = self.c_type(of)
+        if name not in self.wired:
+            self.wired[name] = None         # of a record that is reached through itself, which only pointers do
+            self.wired[name] = self.made_wire(of, name)
+        return self.wired[name]
+
+    def made_wire(self, of: Type | None, name: str) -> str | None:
+        lines: list[str] = []
+        match of:
+            case Capability():
+                return "mpd_wire_cap"
+            case ResourceCapability():
+                return "mpd_wire_rcap"
+            case Pointer() | Basic() if of == FILE or isinstance(of, Pointer):
+                return "mpd_wire_never"
+            case String():
+                lines = [f"mpd_wire_string(w, value, {of.maximum});"]
+            case Record() if not of.union:
+                inner = [(field, self.wire_value(kind)) for field, kind in of.fields]
+                if not any(function for _, function in inner):
+                    return None
+                lines = [f"{name} *v = value;", *(
+                    f"{function}(w, &v->f_{field});" if function else
+                    f"mpd_wire_bytes(w, &v->f_{field}, sizeof v->f_{field});" for field, function in inner)]
+            case Array():
+                function = self.wire_value(of.of)
+                if function is None:
+                    return None
+                lines = [f"{name} *v = value;", f"for (int i = 0; i < {of.count}; i++)",
+                         f"    {function}(w, &v->v[i]);"]
+            case _:
+                return None
+        made = f"w_{len(self.wired)}"
+        self.wires += [f"static {UNUSED}void {made}(struct mpd_wire *w, void *value)", "{",
+                       *("    " + line for line in lines), "}"]
+        return made
+
+    def wire_member(self, member: str, of: Type | None) -> str:
+        function = self.wire_value(of)
+        return f"{function}(w, &{member});" if function else f"mpd_wire_bytes(w, &{member}, sizeof {member});"
+
+    def wire(self, signature: Signature) -> str:
+        """The function in C for an operation's invocations, by their block."""
+        if not self.uses_vm:
+            return "NULL"
+        block = self.block_type(signature)
+        made = "m" + block.removeprefix("struct b")
+        if made in self.wired:
+            return made
+        self.wired[made] = made
+        ins, outs = [], []
+        for number, formal in enumerate(signature.formals):
+            of, member = formal.type, f"b->a_{number}"
+            if isinstance(of, Array):
+                each = self.wire_value(of.of) or "NULL"
+                call = f"mpd_wire_array(w, &{member}, {self.size(of)}, {len(of.dims)}, {each}, "
+                given, back = call + "false);", call + "true);"
+            elif isinstance(of, String) and of.maximum is None:
+                given, back = f"mpd_wire_text(w, &{member});", ""
+            else:
+                given = back = self.wire_member(member, of)
+            if formal.mode == "ref":
+                ins.append(f"mpd_wire_never(w, &{member});")
+            elif formal.mode == "res" and not isinstance(of, Array):
+                ins.append(f"memset(&{member}, 0, sizeof {member});")
+                outs.append(back)
+            else:
+                ins.append(given)
+                if formal.mode != "val":
+                    outs.append(back)
+        if signature.result:
+            ins += ["if (w->get)", "    memset(&b->result, 0, sizeof b->result);"]
+            outs.append(self.wire_member("b->result", signature.result))
+        # A sender's variables of `res` are left alone: what is not sent is not cleared.
+        ins = [line if not line.startswith("memset") else f"if (w->get) {line}" for line in ins]
+        self.wires += [f"static {UNUSED}void *{made}(struct mpd_wire *w, void *block, bool out)", "{",
+                       f"    {block} *b = block ? block : mpd_block(sizeof *b, \"mpd\");", "    if (!block)",
+                       "        w->kept = &b->base.kept;", "    if (!out) {", *("        " + line for line in ins),
+                       "    } else {", *("        " + line for line in outs), "    }", "    return b;", "}"]
+        return made
+
     # Blocks of invocations
 
     def formal_types(self, formal: Formal) -> list[tuple[str, str]]:
@@ -891,7 +980,19 @@ class Emitter:
         assert e.resource
         resource, number = e.resource, self.fresh()
         name = resource.name.text
+        if name == "vm" and e.on is not None:
+            where = self.text(e.on) if isinstance(e.on.type, String) else f"mpd_place_of_node({self.value(e.on)})"
+            return f"mpd_create_vm({where}, {self.place(e.at)})"
         signature = self.creation(resource)
+        on = e.on
+
+        def creation_there():
+            assert on is not None
+            self.put(f"struct mpd_rcap on_{number} = {self.value(on)};")
+            self.fill(f"b_c{number}", signature, e.arguments, e.at)
+            self.put(f"mpd_create_on(b_c{number}, &q_{name}, on_{number}, {self.place(e.at)});")
+        if on is not None:
+            return f"({{ {self.inside(creation_there)} }})"
 
         def creation():
             self.fill(f"b_c{number}", signature, e.arguments, e.at)
@@ -1165,7 +1266,7 @@ class Emitter:
         dims = op.dims
         if not dims:
             self.put(f"__attribute__((cleanup(mpd_free_op), unused)) struct mpd_op *{code} = "
-                     f"mpd_make_op(NULL, MPD_IN, {name}, NULL, NULL);")
+                     f"mpd_make_op(NULL, MPD_IN, {name}, NULL, NULL, {self.wire(op.signature)});")
             return
         where = "NULL" if op.local else f"&{self.owner(op)}base.kept"
         instance = "NULL" if op.local else f"&{self.owner(op)}base"
@@ -1173,7 +1274,7 @@ class Emitter:
                                              f"{self.bounds_of(dims)}, {place})")
         freed = FREED.replace("free_array", "free_ops")
         self.put(f"{freed + 'struct mpd_array ' if op.local else ''}{code} = {made};")
-        self.put(f"mpd_op_array(&{code}, {len(dims.dims)}, {instance}, {name});")
+        self.put(f"mpd_op_array(&{code}, {len(dims.dims)}, {instance}, {name}, {self.wire(op.signature)});")
 
     def swap(self, one: tree.Swap):
         of, number = one.left.type, self.fresh()
@@ -1654,6 +1755,8 @@ class Emitter:
         self.close(";")
         self.put(f"static {UNUSED}void *n_{name}(void);")
         self.put(f"static {UNUSED}void t_{name}(void *block);")
+        if self.uses_vm and resource.kind == "resource":
+            self.put(f"static const struct mpd_resource q_{name} {UNUSED};")
         if resource.kind == "global":
             self.put(f"static struct r_{name} g_{name};")
         for op in resource.externals:
@@ -1723,6 +1826,10 @@ class Emitter:
             owner = f"g_{name}."
         if resource.exports:
             self.put("self->base.exports = self->exports;")
+        if resource.exports and self.uses_vm:
+            arrays = sum(1 << number for number, op in enumerate(resource.exports[:32]) if op.dims)
+            self.put(f"self->base.export_count = {min(len(resource.exports), 32)};")
+            self.put(f"self->base.export_arrays = {arrays}u;")
         for op in resource.ops:
             code = f"{owner}{'s' if op.semaphore else 'o'}_{op.name.text}"
             if op.semaphore:
@@ -1732,7 +1839,7 @@ class Emitter:
                 kind = "MPD_IN" if op.body is None else "MPD_APART" if op.apart else "MPD_PROC"
                 function = f"t_{self.function(op)}" if op.body else "NULL"
                 self.put(f"{code} = mpd_make_op(&self->base, {kind}, {c_string(op.name.text)}, {function}, "
-                         "self);")
+                         f"self, {self.wire(op.signature)});")
             if op.exported:
                 self.put(f"self->exports[{op.export}] = {'&' if op.dims else ''}{code};")
         self.put("return self;")
@@ -1761,6 +1868,15 @@ class Emitter:
                 self.put(f"self->v_{symbol.name} = b->a_{i};")
         self.put(f"i_{name}(self);")
         self.close()
+        if self.uses_vm and resource.kind == "resource":
+            self.open(f"static {UNUSED}struct mpd_rcap k_{name}(void *block, const char *location)")
+            self.put(f"{kind} *b = block;")
+            self.put(f"struct mpd_instance *i = n_{name}();")
+            self.put("b->result = mpd_rcap(i);")
+            self.put(f"mpd_create(b, t_{name}, {'true' if resource.replies else 'false'}, i, location);")
+            self.put("return mpd_rcap(i);")
+            self.close()
+            self.put(f"static const struct mpd_resource q_{name} = {{k_{name}, {self.wire(self.creation(resource))}}};")
 
     def start(self, process: tree.Proc):
         """A process begins where it is declared: by an invocation for each value of its quantifiers."""
@@ -1831,10 +1947,13 @@ class Emitter:
         name = main.name.text
         self.put(f"static struct r_{name} *the_main;")
         self.put(f"const char *const mpd_main_name = {c_string(name)};")
-        self.open("void mpd_main_initial(void)")
+        self.open("void mpd_globals_initial(void)")
         for one in components:
             if one.kind == "global" and one.body is not None:
                 self.put(f"i_{one.name.text}(n_{one.name.text}());")
+        self.close()
+        self.open("void mpd_main_initial(void)")
+        self.put("mpd_globals_initial();")
         self.put(f"the_main = n_{name}();")
         self.put(f"i_{name}(the_main);")
         self.close()
@@ -1848,18 +1967,22 @@ class Emitter:
                 self.put(f"f_{one.name.text}(&g_{one.name.text});")
             self.close()
         self.put(f"void (*const mpd_main_final)(void) = {'final' if main.final or finals else '0'};")
+        self.put(f"void (*const mpd_manager)(int, char **) = {'mpd_execution_manager' if self.uses_vm else '0'};")
         code, self.lines = self.lines, []
+        if self.uses_vm:
+            number = crc32("\n".join(code).encode("latin-1", "replace"))
+            code.append(f"const uint32_t mpd_program_number = {number}u;")
         self.put("/* Made by Interlock's MPD compiler; do not edit. */")
         self.put('#pragma GCC optimize("no-shrink-wrap")    /* stacks are checked behind the making of a frame */')
         self.put("#include <stdlib.h>")
         self.put("#include <string.h>")
-        self.put('#include "mpd.h"')
+        self.put('#include "remote.h"' if self.uses_vm else '#include "mpd.h"')
         self.put("")
         for text in self.types(records):
             self.lines += text.splitlines()
         self.put("")
-        return "\n".join(self.lines + code) + "\n"
+        return "\n".join(self.lines + self.wires + code) + "\n"
 
 
-def emit(components: Sequence[Resource], main: Resource, records: Sequence[Record], file: str) -> str:
-    return Emitter(file).program(components, main, records)
+def emit(components: Sequence[Resource], main: Resource, records: Sequence[Record], file: str, uses_vm: bool) -> str:
+    return Emitter(file, uses_vm).program(components, main, records)

@@ -58,6 +58,9 @@ FUNCTIONS = {
     "where": Function(("file",), INT, "mpd_where!"),
     "new": Function(("type",), "pointer"),
     "free": Function(("pointer",), None),
+    "locate": Function(("int", "string"), None, "mpd_locate"),
+    "myvm": Function((), "vm", "mpd_my_vm"),
+    "mymachine": Function((), INT, "mpd_my_machine"),
 }
 # Their values in C; those of type int are known to the compiler.
 CONSTANTS: dict[str, tuple[Type, str, int | None]] = {
@@ -66,6 +69,5 @@ CONSTANTS: dict[str, tuple[Type, str, int | None]] = {
     "ABSOLUTE": (INT, "0", 0), "RELATIVE": (INT, "1", 1), "EXTEND": (INT, "2", 2),
 }
 # What the original has and the compiler has not: told as such.
-NOT_YET = {"locate": "virtual machines", "myvm": "virtual machines", "mymachine": "virtual machines",
-           "scanf": "scanf", "sprintf": "sprintf", "sscanf": "sscanf", "chars": "chars", "get": "get", "put": "put",
+NOT_YET = {"scanf": "scanf", "sprintf": "sprintf", "sscanf": "sscanf", "chars": "chars", "get": "get", "put": "put",
            "setpriority": "priorities", "mypriority": "priorities", "myresource": "myresource"}

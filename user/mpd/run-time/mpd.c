@@ -71,6 +71,7 @@ struct kept {
 
 int mpd_argc;
 char **mpd_argv;
+const struct mpd_remote *mpd_remote;
 struct mpd_op mpd_noop = {.kind = MPD_NOOP, .name = "noop"};
 
 static struct mpd_process *free_processes, *oldest, *youngest;
@@ -79,8 +80,10 @@ static int processes;
 static uint32_t arrivals;
 static bool main_is_done, final_has_begun;
 
-_Noreturn static void end(int status)
+_Noreturn void mpd_end(int status)
 {
+    if (mpd_remote)
+        mpd_remote->end(status);
     fflush(stdout);
     exit(status);
 }
@@ -336,7 +339,7 @@ static void all_wait(void)
     }
     fflush(stdout);
     report();
-    end(main_is_done ? 0 : 1);
+    mpd_end(main_is_done ? 0 : 1);
 }
 
 /* Conditions of an input statement are evaluated while a queue is looked through: it must not change meanwhile. */
@@ -450,6 +453,8 @@ void mpd_give_way(void)
     mpd_now.loops = MPD_LOOPS;
     if (mpd_now.choosing)
         return;
+    if (mpd_remote)
+        mpd_remote->look(0);
     mpd_lock();
     append(&ready, mpd_current);
     give_up(mpd_current);
@@ -492,7 +497,7 @@ _Noreturn void mpd_stop(mpd_int status)
         final_has_begun = true;
         mpd_main_final();
     }
-    end(status);
+    mpd_end(status);
 }
 
 /* Semaphores. */
@@ -531,7 +536,7 @@ void mpd_sem_array(struct mpd_array *to, const struct mpd_array *values, int dim
 /* Operations. */
 
 struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
-                           void *self)
+                           void *self, mpd_wire_block wire)
 {
     mpd_lock();
     struct mpd_op *op = free_ops;
@@ -542,8 +547,8 @@ struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, co
     } else {
         op = mpd_allocate(sizeof *op);
     }
-    *op =
-        (struct mpd_op){.kind = kind, .serial = serial, .name = name, .code = code, .self = self, .instance = instance};
+    *op = (struct mpd_op){
+        .kind = kind, .serial = serial, .name = name, .code = code, .self = self, .instance = instance, .wire = wire};
     struct mpd_op **list = instance ? &instance->ops : &mpd_current->ops;
     op->next = *list;
     *list = op;
@@ -551,11 +556,11 @@ struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, co
     return op;
 }
 
-void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name)
+void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name, mpd_wire_block wire)
 {
     struct mpd_op **op = (struct mpd_op **)(void *)to->data;
     for (uint32_t count = count_of(to, dims); count; count--)
-        *op++ = mpd_make_op(instance, MPD_IN, name, NULL, NULL);
+        *op++ = mpd_make_op(instance, MPD_IN, name, NULL, NULL, wire);
 }
 
 static void complete(struct mpd_invocation *b);
@@ -619,6 +624,17 @@ void mpd_destroy_op(struct mpd_cap cap, const char *location)
     not_choosing(location);
     if (cap.serial != cap.op->serial || !end_local(cap.op))
         mpd_error(location, "this operation cannot be destroyed, or is already");
+}
+
+/* One that can be waited on. */
+static struct mpd_op *valid(struct mpd_cap cap, const char *location);
+
+static struct mpd_op *here(struct mpd_cap cap, const char *location)
+{
+    struct mpd_op *op = valid(cap, location);
+    if (op->kind == MPD_REMOTE)
+        mpd_error(location, "an operation of another virtual machine can only be invoked");
+    return op;
 }
 
 static struct mpd_op *valid(struct mpd_cap cap, const char *location)
@@ -694,7 +710,7 @@ static void arrive(struct mpd_op *op, struct mpd_invocation *b)
 
 struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location)
 {
-    return valid(cap, location)->first;
+    return here(cap, location)->first;
 }
 
 void mpd_listen(struct mpd_in *in, struct mpd_cap cap)
@@ -737,7 +753,7 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
 {
     mpd_lock();
     for (;;) {
-        struct mpd_op *op = valid(cap, location);
+        struct mpd_op *op = here(cap, location);
         struct mpd_invocation *b = op->first;
         if (b) {
             mpd_take(b);
@@ -761,7 +777,8 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
 mpd_int mpd_count(struct mpd_cap cap, const char *location)
 {
     mpd_lock();
-    mpd_int count = valid(cap, location)->count;
+    struct mpd_op *op = valid(cap, location);
+    mpd_int count = op->kind == MPD_REMOTE ? mpd_remote->count(op, location) : op->count;
     mpd_unlock();
     return count;
 }
@@ -911,6 +928,8 @@ static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *loca
     b->op = op;
     if (op->kind == MPD_IN)
         arrive(op, b);
+    else if (op->kind == MPD_REMOTE)
+        mpd_remote->invoke(b, op, location);
     else
         spawn(op, b, location);
 }
@@ -1087,7 +1106,7 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
         return instance;
     }
     mpd_lock();
-    struct mpd_op *op = mpd_make_op(instance, MPD_PROC, instance->name, run_initial, instance);
+    struct mpd_op *op = mpd_make_op(instance, MPD_PROC, instance->name, run_initial, instance, NULL);
     memcpy(b->values, &code, sizeof code);
     b->op = op;
     struct mpd_process *p = spawn(op, block, location);
@@ -1161,6 +1180,10 @@ void mpd_destroy(struct mpd_rcap cap, const char *location)
     if (!i)
         return;
     not_choosing(location);
+    if (i->vm) {
+        mpd_remote->destroy(i, location);
+        return;
+    }
     mpd_lock();
     if (i->ending || i->destroyed || cap.serial != i->serial)
         mpd_error(location, "this resource is destroyed already");
@@ -1213,7 +1236,10 @@ struct mpd_cap mpd_export(struct mpd_rcap cap, int number, const char *location)
 
 struct mpd_array *mpd_export_array(struct mpd_rcap cap, int number, const char *location)
 {
-    return existing(cap, location)->exports[number];
+    struct mpd_instance *i = existing(cap, location);
+    if (i->vm)
+        mpd_error(location, "arrays of operations stay in their virtual machine");
+    return i->exports[number];
 }
 
 /* The program. */
@@ -1238,6 +1264,13 @@ static void run_main(void *block)
     main_is_done = true;
 }
 
+/* Of a virtual machine that another one has created. */
+static void run_vm(void *block)
+{
+    (void)block;
+    mpd_globals_initial();
+}
+
 static struct mpd_op main_op = {.kind = MPD_PROC, .code = run_main};
 
 int main(int argc, char **argv)
@@ -1246,6 +1279,10 @@ int main(int argc, char **argv)
     mpd_argv = argv;
     clock_gettime(CLOCK_MONOTONIC, &started);
     main_op.name = mpd_main_name;
+    if (mpd_manager && argc > 1 && !strcmp(argv[1], "mpdx")) {
+        mpd_manager(argc, argv);
+        main_op.code = run_vm;
+    }
     mpd_now.loops = MPD_LOOPS;
     mpd_start(&main_op, mpd_block(sizeof(struct mpd_invocation), NULL), NULL);
     carry();

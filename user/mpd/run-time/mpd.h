@@ -64,10 +64,13 @@ void mpd_wake(struct mpd_sem *s);
  * forwards (`apart`), or by input statements, which take invocations from its queue. A capability is valid as long as its
  * serial number is the operation's.
  */
-enum mpd_kind { MPD_PROC, MPD_APART, MPD_IN, MPD_NOOP };
+enum mpd_kind { MPD_PROC, MPD_APART, MPD_IN, MPD_NOOP, MPD_REMOTE };
 
 struct mpd_invocation;
 struct mpd_waiter;
+
+struct mpd_wire;
+typedef void *(*mpd_wire_block)(struct mpd_wire *w, void *block, bool out);
 
 struct mpd_op {
     enum mpd_kind kind;
@@ -76,6 +79,7 @@ struct mpd_op {
     void (*code)(void *block); /* calls the proc with what the block says */
     void *self;                /* the proc's resource */
     struct mpd_instance *instance;
+    mpd_wire_block wire; /* how its invocations go to another virtual machine, or null */
     mpd_int count;
     struct mpd_invocation *first, *last; /* that wait to be taken */
     struct mpd_waiter *first_waiter, *last_waiter;
@@ -90,8 +94,8 @@ struct mpd_cap {
 extern struct mpd_op mpd_noop;
 
 struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
-                           void *self);
-void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name);
+                           void *self, mpd_wire_block wire);
+void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name, mpd_wire_block wire);
 /* At the end of their block. */
 void mpd_free_op(struct mpd_op **op);
 void mpd_free_ops(struct mpd_array *ops);
@@ -175,6 +179,8 @@ struct mpd_instance {
     struct mpd_op *ops;
     void *kept;
     void **exports; /* operations, or arrays of them */
+    uint32_t export_count, export_arrays;
+    int vm; /* whose it is; 0: this one's */
 };
 
 struct mpd_rcap {
@@ -205,6 +211,7 @@ static inline bool mpd_same_rcap(struct mpd_rcap a, struct mpd_rcap b)
 /* Processes. */
 void mpd_start(struct mpd_op *op, void *block, const char *location);
 _Noreturn void mpd_stop(mpd_int status);
+_Noreturn void mpd_end(int status);
 void mpd_nap(mpd_int milliseconds, const char *location);
 mpd_int mpd_age(void); /* milliseconds since the beginning */
 
@@ -258,7 +265,20 @@ _Noreturn void mpd_error(const char *location, const char *what);
 void *mpd_allocate(size_t size);
 mpd_int mpd_cycles(void); /* a counter of time for `external`: cycles on the machine, nanoseconds on the host */
 
+/* Other virtual machines, while there are some (remote.c). */
+struct mpd_remote {
+    void (*invoke)(struct mpd_invocation *b, struct mpd_op *op, const char *location);
+    bool (*wait)(mpd_int milliseconds); /* nothing is ready; false: nothing will be, anywhere. -1: for any time */
+    bool (*look)(mpd_int milliseconds);
+    void (*end)(int status);
+    mpd_int (*count)(struct mpd_op *op, const char *location);
+    void (*destroy)(struct mpd_instance *i, const char *location);
+};
+extern const struct mpd_remote *mpd_remote;
+
 /* The program, which the compiler makes. */
+void mpd_globals_initial(void);
+extern void (*const mpd_manager)(int argc, char **argv); /* null: it has no virtual machines */
 void mpd_main_initial(void);
 extern void (*const mpd_main_final)(void); /* may be null */
 extern const char *const mpd_main_name;

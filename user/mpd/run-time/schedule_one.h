@@ -30,9 +30,12 @@ static inline void run(struct mpd_process *p, char *save)
 /* Nothing is ready: who naps wakes up; else the main resource's final code is executed, then the program ends. */
 static struct mpd_process *quiescent(void)
 {
-    while (sleepers) {
-        mpd_int left = sleepers->awake - mpd_age();
-        if (left > 0) {
+    while (sleepers || mpd_remote) {
+        mpd_int left = sleepers ? sleepers->awake - mpd_age() : -1;
+        if (mpd_remote) {
+            if (!mpd_remote->wait(sleepers && left < 0 ? 0 : left))
+                break;
+        } else if (left > 0) {
             fflush(stdout);
             struct timespec t = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000L};
             nanosleep(&t, NULL);
