@@ -1,10 +1,14 @@
 """MPD on the host: the verification suite, that the compiler says something to any text, what it makes of operations,
 the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs."""
 
+import contextlib
 import os
 import random
 import re
+import signal
+import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -30,6 +34,107 @@ def test_a_sample_of_the_suite_with_contexts_by_system_calls():
     chosen = vsuite.cases(["bag-of-tasks", "deadlock", "reply-copies-back", "stack-overflow-in-a-process", "co-tree"])
     wrong = [vsuite.difference(*one) for one in vsuite.on_host(chosen, "system-calls")]
     assert not any(wrong), wrong
+
+
+@pytest.mark.parametrize("topic", ["concurrency", "resources"])
+def test_the_suite_with_four_threads(topic):
+    wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(vsuite.cases([topic]), threads=4)]
+    assert not any(wrong), "\n".join(one for one in wrong if one)
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+@contextlib.contextmanager
+def managers(program, count):
+    """So many execution managers, and the environment of the program that makes virtual machines with them."""
+    ports = free_ports(count)
+    running = [subprocess.Popen([program, "mpdx", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+               for port in ports]
+    places = {f"MPD_NODE_{number}": f"127.0.0.1:{port}" for number, port in enumerate(ports, 1)}
+    try:
+        yield running, os.environ | places
+    finally:
+        for one in running:
+            one.kill()
+            one.communicate()
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_virtual_machines(others):
+    program = mpd.build_mpd(REPO / "user/mpd/programs/nodes.mpd", host=True)
+    with managers(program, others) as (running, environment):
+        done = run_limited([program, str(others)], 20, capture_output=True, text=True, env=environment)
+        assert done.stdout.startswith(f"sum 55 relayed {others}\n{others} {3 * others} from node {others}\n"
+                                      f"@mpd_nodes nodes={others + 1} "), done
+        assert done.returncode == 0
+        assert [one.wait(5) for one in running] == [0] * others
+
+
+WAITS = """resource far
+  op wait(), tell(cap (int x) c)
+body far()
+  sem never
+  proc wait() { WAIT }
+  proc tell(c) { send c(1) }
+end
+resource main()
+  import far
+  op got(int x)
+  cap vm m = create vm() on 1; cap far f = create far() on m
+  int x; f.tell(got); receive got(x); write("waits"); flush(stdout)
+  f.wait()
+end
+"""
+
+
+def children(process):
+    return [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_virtual_machine_that_is_lost_ends_the_program(tmp_path, how):
+    source = tmp_path / "waits.mpd"
+    source.write_text(WAITS.replace("WAIT", "nap(60000)"))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 1) as (running, environment):
+        main = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=environment | {"MPD_PATIENCE": "400"})
+        assert main.stdout and main.stdout.readline() == "waits\n"
+        machine, = children(running[0])
+        os.kill(machine, how)
+        _, said = main.communicate(timeout=10)
+        os.kill(machine, signal.SIGKILL)
+        assert said == "mpd: virtual machine 2 on node 1 has ended, or is out of reach\n" and main.returncode == 1
+
+
+def test_a_deadlock_across_virtual_machines_is_found(tmp_path):
+    source = tmp_path / "waits.mpd"
+    source.write_text(WAITS.replace("WAIT", "P(never)"))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 1) as (_, environment):
+        done = run_limited([program], 10, capture_output=True, text=True, env=environment)
+    assert done.stderr == ("mpd: 1 process is blocked at the end:\n"
+                           "mpd:   main waits for the end of wait at waits.mpd:13:5\n")
+    assert done.returncode == 1
+
+
+def test_virtual_machines_run_one_program(tmp_path):
+    source = tmp_path / "waits.mpd"
+    source.write_text(WAITS.replace("WAIT", "P(never)"))
+    other = mpd.build_mpd(REPO / "user/mpd/programs/nodes.mpd", host=True)
+    with managers(other, 1) as (running, environment):
+        done = run_limited([mpd.build_mpd(source, host=True)], 10, capture_output=True, text=True, env=environment)
+        assert done.returncode == 1 and "virtual machine 2 on node 1 has ended" in done.stderr
+        assert "the execution manager is of another program" in running[0].communicate(timeout=5)[1]
+    done = run_limited([other, "1"], 10, capture_output=True, text=True,
+                       env=os.environ | {"MPD_NODE_1": f"127.0.0.1:{free_ports(1)[0]}", "MPD_PATIENCE": "200"})
+    assert done.returncode == 1 and "no execution manager answers there" in done.stderr
 
 
 def test_the_suite_is_as_wide_as_the_language():

@@ -183,14 +183,14 @@ static struct proxy *proxy_of(struct mpd_op *op)
     return (struct proxy *)(void *)op;
 }
 
-static struct mpd_op *proxy(int vm, uint64_t there, uint32_t serial, mpd_wire_block wire)
+static struct mpd_op *proxy(int vm, uint64_t there, uint32_t serial, mpd_wire_block wire, const char *name)
 {
     for (struct proxy *p = proxies; p; p = p->next) {
         if (p->vm == vm && p->there == there && p->serial == serial)
             return &p->op;
     }
     struct proxy *p = mpd_allocate(sizeof *p);
-    p->op = (struct mpd_op){.kind = MPD_REMOTE, .serial = 1, .name = "an operation of another virtual machine"};
+    p->op = (struct mpd_op){.kind = MPD_REMOTE, .serial = 1, .name = name};
     p->there = there;
     p->serial = serial;
     p->vm = vm;
@@ -209,8 +209,9 @@ void mpd_wire_cap(struct mpd_wire *w, void *cap)
     uint8_t vm = VM_NULL;
     uint64_t there = 0;
     uint32_t serial = 0;
-    const void *wire = NULL;
+    const void *wire = NULL, *name = NULL;
     if (!w->get && c->op) {
+        name = c->op->name;
         bool remote = c->op->kind == MPD_REMOTE;
         vm = c->op == &mpd_noop ? VM_NOOP : remote ? (uint8_t)proxy_of(c->op)->vm : (uint8_t)own;
         there = remote ? proxy_of(c->op)->there : (uintptr_t)c->op;
@@ -222,6 +223,7 @@ void mpd_wire_cap(struct mpd_wire *w, void *cap)
         WIRE(w, there);
         WIRE(w, serial);
         wire_static(w, &wire);
+        wire_static(w, &name);
     }
     if (!w->get)
         return;
@@ -232,7 +234,7 @@ void mpd_wire_cap(struct mpd_wire *w, void *cap)
     else if (vm == own)
         *c = (struct mpd_cap){(struct mpd_op *)(uintptr_t)there, serial};
     else
-        *c = mpd_cap(proxy(vm, there, serial, (mpd_wire_block)wire));
+        *c = mpd_cap(proxy(vm, there, serial, (mpd_wire_block)wire, name));
 }
 
 static struct proxy_instance *instance_of(struct mpd_instance *i)
