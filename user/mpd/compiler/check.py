@@ -1571,7 +1571,7 @@ class Checker:
 
     def predefined_call(self, e: tree.Call, name: str) -> Type | None:
         function = FUNCTIONS[name]
-        if name in ("write", "writes", "read"):
+        if name in ("write", "writes", "put", "read"):
             return self.input_output(e, name)
         takes = list(function.takes)
         least = sum(not kind.endswith("?") for kind in takes)
@@ -1591,6 +1591,12 @@ class Checker:
             return REAL if REAL in types else INT
         if gives == "vm" or name in ("locate", "mymachine"):
             self.uses_vm = True
+        if gives == "resource":
+            if self.resource.kind != "resource":
+                self.wrong(e.at, "a global has no capability")
+            return ResourceCapability(self.resource)
+        if gives == "chars":
+            return Array([Dimension(None, None)], CHAR)
         if gives == "vm":
             return ResourceCapability(VM)
         if gives == "pointer":
@@ -1652,6 +1658,9 @@ class Checker:
                 continue
             of = self.expr(argument)
             if of == FILE and number == 0:
+                continue
+            if name == "put" and of is not None and of != CHAR and not isinstance(of, String):
+                self.wrong(argument.at, f"what is put is a string, not {of}")
                 continue
             if of is not None and of not in (INT, REAL, BOOL, CHAR) and not isinstance(of, String | Enum | Pointer):
                 self.wrong(argument.at, f"{of} cannot be written")

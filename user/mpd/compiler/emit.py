@@ -314,6 +314,8 @@ class Emitter:
             case tree.Field():
                 return (f"mpd_inline_array(&{self.lvalue(e)}, {self.size(of)}, {len(of.dims)}, "
                         f"{self.bounds_of(of)})")
+            case tree.Call(kind="predefined"):
+                return f"mpd_chars({self.text(e.arguments[0])})"
             case tree.Call():
                 return self.held(of, self.call(e))
             case tree.Assign():
@@ -845,8 +847,10 @@ class Emitter:
         assert isinstance(e.function, tree.Use)
         name = e.function.name.text
         arguments, place = e.arguments, self.place(e.at)
-        if name in ("write", "writes"):
+        if name in ("write", "writes", "put"):
             return self.write(e, name)
+        if name == "myresource":
+            return "mpd_rcap(&self->base)"
         if name == "read":
             return self.read(e)
         if name == "printf":

@@ -19,6 +19,7 @@ class Function:
 FUNCTIONS = {
     "write": Function((), None, more=True),
     "writes": Function((), None, more=True),
+    "put": Function((), None, more=True),
     "read": Function((), INT, more=True),
     "printf": Function(("string",), None, more=True),
     "abs": Function(("number",), "same"),
@@ -59,6 +60,8 @@ FUNCTIONS = {
     "new": Function(("type",), "pointer"),
     "free": Function(("pointer",), None),
     "locate": Function(("int", "string"), None, "mpd_locate"),
+    "myresource": Function((), "resource"),
+    "chars": Function(("string",), "chars"),
     "myvm": Function((), "vm", "mpd_my_vm"),
     "mymachine": Function((), INT, "mpd_my_machine"),
 }
@@ -69,5 +72,5 @@ CONSTANTS: dict[str, tuple[Type, str, int | None]] = {
     "ABSOLUTE": (INT, "0", 0), "RELATIVE": (INT, "1", 1), "EXTEND": (INT, "2", 2),
 }
 # What the original has and the compiler has not: told as such.
-NOT_YET = {"scanf": "scanf", "sprintf": "sprintf", "sscanf": "sscanf", "chars": "chars", "get": "get", "put": "put",
-           "setpriority": "priorities", "mypriority": "priorities", "myresource": "myresource"}
+NOT_YET = {"scanf": "scanf", "sprintf": "sprintf", "sscanf": "sscanf", "get": "get",
+           "setpriority": "priorities", "mypriority": "priorities"}

@@ -934,6 +934,19 @@ static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *loca
         spawn(op, b, location);
 }
 
+/* Code of an instance by a process of another one: its memory stays until then. */
+static void execute(struct mpd_instance *i, void (*code)(void *), void *block)
+{
+    mpd_lock();
+    i->inside++;
+    mpd_unlock();
+    code(block);
+    mpd_lock();
+    if (!--i->inside && i->destroyed)
+        free_kept(&i->kept);
+    mpd_unlock();
+}
+
 void mpd_call(void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
@@ -944,17 +957,10 @@ void mpd_call(void *block, struct mpd_cap cap, const char *location)
         return;
     }
     if (op->kind == MPD_PROC) {
-        struct mpd_instance *i = op->instance;
         b->op = op;
         b->replied = true;
-        i->inside++;
-        void (*code)(void *) = op->code;
         mpd_unlock();
-        code(block);
-        mpd_lock();
-        if (!--i->inside && i->destroyed)
-            free_kept(&i->kept);
-        mpd_unlock();
+        execute(op->instance, op->code, block);
         return;
     }
     b->references = 2;
@@ -1101,7 +1107,7 @@ void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_insta
     struct mpd_invocation *b = block;
     b->replied = true;
     if (!apart) {
-        code(block);
+        execute(instance, code, block);
         mpd_drop(b);
         return instance;
     }

@@ -131,6 +131,11 @@ struct mpd_array mpd_slice(const struct mpd_array *a, int dims, const mpd_int *b
 mpd_int mpd_low(const struct mpd_array *a, int dims, mpd_int dim, const char *location);
 mpd_int mpd_high(const struct mpd_array *a, int dims, mpd_int dim, const char *location);
 
+static inline struct mpd_array mpd_chars(struct mpd_text text)
+{
+    return (struct mpd_array){.data = (char *)text.data, .d = {{1, (uint32_t)text.length, 1}}};
+}
+
 /* An array that is made of its elements. */
 struct mpd_constructor {
     char *data;
