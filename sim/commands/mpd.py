@@ -12,7 +12,7 @@ def mpd(
     file: Annotated[Path, typer.Argument(metavar="FILE.mpd", help="the program; its last resource is the main one")],
     host: Annotated[bool, typer.Option("--host", help="build for this computer, not for user mode")] = False,
     c: Annotated[bool, typer.Option("--c", help="print the C program that is made of it, and build nothing")] = False,
-    switch: Annotated[str, typer.Option(help="contexts: by assembler, library, system-calls")] = "assembler",
+    switch: Annotated[str, typer.Option(help="assembler, library, library-alone or system-calls")] = "assembler",
     threads: Annotated[int, typer.Option(min=1, max=64, help="of the operating system, that carry processes")] = 1,
     out: Annotated[Path | None, typer.Option(help="put the program here")] = None,
 ):

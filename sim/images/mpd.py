@@ -13,6 +13,9 @@ SWITCH = ("csw.c", "csw_ucontext.c", "csw_rv32.S", "csw_x86_64.S")
 # How contexts are switched: CSW_BACK_END of run-time/csw.h.
 ASSEMBLER = "assembler"
 BACK_ENDS = {ASSEMBLER: 0, "system-calls": 1, "library": 2}
+# The library's without the system call with which building a context begins.
+ALONE = "library-alone"
+ALL_BACK_ENDS = BACK_ENDS | {ALONE: 3}
 SOURCES = ("mpd.c", "values.c", *SWITCH)
 REMOTE = ("remote.c",)      # of programs with virtual machines besides
 
@@ -44,14 +47,15 @@ def compile_mpd(path: Path) -> str:
 
 
 def _flags(back_end: str, host: bool, threads: int = 1) -> tuple[str, ...]:
-    if back_end not in BACK_ENDS:
-        raise ProgramError(f"contexts are switched by {', '.join(BACK_ENDS)}, not by {back_end!r}")
-    if host and back_end == "library":
+    if back_end not in ALL_BACK_ENDS:
+        raise ProgramError(f"contexts are switched by {', '.join(ALL_BACK_ENDS)}, not by {back_end!r}")
+    if host and back_end in ("library", ALONE):
         raise ProgramError("the library that switches contexts in user mode is the machine's: the host has none")
     if threads > 1 and back_end != ASSEMBLER:
         raise ProgramError(f"with {threads} threads contexts are switched by assembler: those of the system hold the "
                            "thread's own pointer")
-    return (*FLAGS, *(HOST_FLAGS if host else ()), f"-DCSW_BACK_END={BACK_ENDS[back_end]}", f"-DMPD_THREADS={threads}")
+    chosen = (f"-DCSW_BACK_END={ALL_BACK_ENDS[back_end]}", f"-DMPD_THREADS={threads}")
+    return (*FLAGS, *(HOST_FLAGS if host else ()), *chosen)
 
 
 def _padded(text: str, placing: int) -> str:

@@ -157,6 +157,8 @@ def difference(case: Case, outcome: Outcome, threads: int = 1) -> str:
     for what, expected in wanted.items():
         found = getattr(outcome, what)
         any_order = case.unordered and threads > 1 and what == "prints"
-        if found != expected and not (any_order and sorted(str(found).splitlines()) == sorted(case.prints.splitlines())):
+        if any_order and sorted(str(found).splitlines()) == sorted(case.prints.splitlines()):
+            continue
+        if found != expected:
             made.append(f"{case.topic}/{case.name}, {what}:\n  expected {expected!r}\n  found    {found!r}")
     return "\n".join(made)

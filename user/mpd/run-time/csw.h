@@ -20,6 +20,7 @@
 #define CSW_ASSEMBLER 0
 #define CSW_SYSTEM_CALLS 1
 #define CSW_LIBRARY 2
+#define CSW_LIBRARY_ALONE 3 /* the library builds contexts, too */
 #ifndef CSW_BACK_END
 #define CSW_BACK_END CSW_ASSEMBLER
 #endif

@@ -1,6 +1,7 @@
 /*
  * Switching contexts by <ucontext.h>: System V's system calls, or a thread library's functions that stay in user mode. Building
- * a context begins with getcontext, a system call, in both, as in the ports that paper `mpd` describes.
+ * a context begins with getcontext, a system call, in both, as in the ports that paper `mpd` describes; CSW_LIBRARY_ALONE
+ * shows what it costs without.
  */
 #include "csw.h"
 
@@ -9,7 +10,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-#if CSW_BACK_END == CSW_LIBRARY
+#if CSW_BACK_END == CSW_LIBRARY || CSW_BACK_END == CSW_LIBRARY_ALONE
 #define GET(to) _getcontext_u(to)
 #define SET(to) _setcontext_u(to)
 #define SWAP(old, to) _swapcontext_u(old, to)
@@ -17,6 +18,12 @@
 #define GET(to) getcontext(to)
 #define SET(to) setcontext(to)
 #define SWAP(old, to) swapcontext(old, to)
+#endif
+
+#if CSW_BACK_END == CSW_LIBRARY_ALONE
+#define BEGIN(to) _getcontext_u(to)
+#else
+#define BEGIN(to) getcontext(to)
 #endif
 
 /* What an array begins with. */
@@ -46,7 +53,7 @@ void mpd_build_context(void (*code)(long, long, long, long), char *array, size_t
                        long a4)
 {
     struct context *c = of(array);
-    getcontext(&c->context);
+    BEGIN(&c->context);
     c->magic = CSW_MAGIC_WORD;
     c->code = code;
     c->a[0] = a1;
