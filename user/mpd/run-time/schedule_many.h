@@ -1,20 +1,23 @@
 /* Who runs next, where several threads carry the processes; a part of mpd.c. */
 #include <pthread.h>
+#include <sched.h>
 
 #if CSW_BACK_END != CSW_ASSEMBLER
 #error "contexts that hold the thread's pointer cannot move from thread to thread"
 #endif
 
 #define MAX_THREADS 64
-#define SPINS 200       /* tries before a thread sleeps until it has the lock */
-#define IDLE_SPINS 1000 /* looks for work before it sleeps until there is some */
+#define SPINS 1000       /* looks until a thread lets others have its hart */
+#define IDLE_SPINS 20000 /* looks for work before a thread sleeps until there is some: to be woken takes as long */
 
 __thread struct mpd_state mpd_of_thread;
 
 static struct mpd_queue ready;
 static struct mpd_process *sleepers;
-static pthread_mutex_t everything = PTHREAD_MUTEX_INITIALIZER;
+static int everything; /* the lock: 1 while a thread has it */
+static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static unsigned wakes; /* under bed */
 static int threads = MPD_THREADS, idle, asleep;
 static struct mpd_op gone_op = {.kind = MPD_PROC, .name = "a process of a destroyed resource"};
 /* Of each thread, where it has nothing to do: saved only, on the thread's own stack, which is above these. */
@@ -28,13 +31,22 @@ static bool runs_elsewhere(struct mpd_process *p)
 
 static void die(struct mpd_process *self);
 
+/* Who waits reads its cache; the kernel knows of no waiting, as the lock is held for less than a system call takes. */
 static void acquire(void)
 {
-    for (int i = 0; i < SPINS; i++) {
-        if (!pthread_mutex_trylock(&everything))
-            return;
+    while (__atomic_exchange_n(&everything, 1, __ATOMIC_ACQUIRE)) {
+        for (int i = 0; __atomic_load_n(&everything, __ATOMIC_RELAXED); i++) {
+            if (i == SPINS) {
+                sched_yield();
+                i = 0;
+            }
+        }
     }
-    pthread_mutex_lock(&everything);
+}
+
+static void release(void)
+{
+    __atomic_store_n(&everything, 0, __ATOMIC_RELEASE);
 }
 
 void mpd_lock(void)
@@ -50,7 +62,7 @@ void mpd_lock(void)
 void mpd_unlock(void)
 {
     if (!--mpd_now.depth)
-        pthread_mutex_unlock(&everything);
+        release();
 }
 
 static void doom(struct mpd_process *p)
@@ -68,8 +80,12 @@ static inline void begun(void)
 
 static void somebody_is_ready(void)
 {
-    if (asleep)
-        pthread_cond_signal(&work);
+    if (!asleep)
+        return;
+    pthread_mutex_lock(&bed);
+    wakes++;
+    pthread_cond_signal(&work);
+    pthread_mutex_unlock(&bed);
 }
 
 static struct mpd_process *next_process(void)
@@ -155,25 +171,36 @@ static void die(struct mpd_process *self)
     finish();
 }
 
+/* Until somebody wakes it, or it is time for who naps. The lock is not held meanwhile. */
 static void sleep_idle(void)
 {
-    if (!sleepers) {
-        pthread_cond_wait(&work, &everything);
+    mpd_int left = sleepers ? sleepers->awake - mpd_age() : -1;
+    struct timespec t = {0};
+    if (sleepers && left <= 0)
         return;
+    if (sleepers) {
+        fflush(stdout);
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_sec += left / 1000;
+        t.tv_nsec += left % 1000 * 1000000L;
+        if (t.tv_nsec >= 1000000000L) {
+            t.tv_nsec -= 1000000000L;
+            t.tv_sec++;
+        }
     }
-    mpd_int left = sleepers->awake - mpd_age();
-    if (left <= 0)
-        return;
-    fflush(stdout);
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_sec += left / 1000;
-    t.tv_nsec += left % 1000 * 1000000L;
-    if (t.tv_nsec >= 1000000000L) {
-        t.tv_nsec -= 1000000000L;
-        t.tv_sec++;
+    asleep++;
+    pthread_mutex_lock(&bed);
+    unsigned before = wakes;
+    mpd_unlock();
+    if (left < 0) {
+        while (wakes == before)
+            pthread_cond_wait(&work, &bed);
+    } else {
+        pthread_cond_timedwait(&work, &bed, &t);
     }
-    pthread_cond_timedwait(&work, &everything, &t);
+    pthread_mutex_unlock(&bed);
+    mpd_lock();
+    asleep--;
 }
 
 static void *thread(void *unused)
@@ -197,14 +224,13 @@ static void *thread(void *unused)
             continue;
         }
         mpd_unlock();
-        for (int i = 0; i < IDLE_SPINS && !*(struct mpd_process *volatile *)&ready.head; i++)
-            continue;
-        mpd_lock();
-        if (!ready.head) {
-            asleep++;
-            sleep_idle();
-            asleep--;
+        for (int i = 1; i < IDLE_SPINS && !__atomic_load_n(&ready.head, __ATOMIC_RELAXED); i++) {
+            if (i % SPINS == 0)
+                sched_yield();
         }
+        mpd_lock();
+        if (!ready.head)
+            sleep_idle();
         idle--;
     }
     return unused;
