@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 
+import pytest
+
 from sim.images import mpd, vsuite
 from support.cache import REPO
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, boot, command
@@ -55,6 +57,7 @@ def test_a_sample_of_the_suite_with_four_threads_on_four_harts(tmp_path):
             case.prints + case.expected(case.says), case.status), run.report()
 
 
+@pytest.mark.skipif(not os.environ.get("MPD_SUITE"), reason="half a minute: MPD_SUITE=all")
 def test_four_harts_are_worth_it(tmp_path):
     program = REPO / "user/mpd/programs/speedup.mpd"
     results = []

@@ -1,5 +1,6 @@
 """MPD on the host: the verification suite, that the compiler says something to any text, what it makes of operations,
-the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs."""
+the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs;
+`MPD_TOPICS` (concurrency): of the suite with four threads."""
 
 import contextlib
 import os
@@ -21,6 +22,7 @@ from user.mpd.compiler import CompileError, compile_text
 
 SLICE = REPO / "docs/examples/slice.mpd"
 MUTANTS = int(os.environ.get("MPD_MUTANTS", 1000))
+TOPICS_OF_THREADS = os.environ.get("MPD_TOPICS", "concurrency").split(",")
 COMPILED = MUTANTS // 40      # mutants that the compiler takes: what it makes of them must be C
 
 
@@ -36,9 +38,9 @@ def test_a_sample_of_the_suite_with_contexts_by_system_calls():
     assert not any(wrong), wrong
 
 
-@pytest.mark.parametrize("topic", ["concurrency", "resources"])
-def test_the_suite_with_four_threads(topic):
-    wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(vsuite.cases([topic]), threads=4)]
+def test_the_suite_with_four_threads():
+    chosen = vsuite.cases(TOPICS_OF_THREADS)
+    wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(chosen, threads=4)]
     assert not any(wrong), "\n".join(one for one in wrong if one)
 
 
