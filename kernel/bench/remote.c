@@ -70,13 +70,14 @@ static int run_program(void)
     return status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
 }
 
-/* Until somebody ends this node, or there is nobody who could. */
+/* Until somebody ends this node, or there is nobody who could: a node that is cut ends, and all if node 0 is. */
 static void serve_others(void)
 {
-    uint64_t until = cycles64() +
-                     (uint64_t)bootargs_number(BOOT(kernel, ipc_cut)) * (CONFIG_CLOCK_FREQUENCY / 1000000) +
-                     (uint64_t)4 * transport_patience() * (CONFIG_CLOCK_FREQUENCY / 1000);
-    while (!ends && !transport_has_given_up(0) && !(transport_is_cut() && cycles64() > until))
+    uint32_t cut = bootargs_number(BOOT(kernel, ipc_cut)), heal = bootargs_number(BOOT(kernel, ipc_heal));
+    bool alone = cut && (transport_is_cut() || !bootargs_number(BOOT(kernel, ipc_cut_node)));
+    uint64_t us = (uint64_t)cut + (heal == UINT32_MAX ? 0 : heal) + (uint64_t)8000 * transport_patience();
+    uint64_t until = cycles64() + us * (CONFIG_CLOCK_FREQUENCY / 1000000);
+    while (!ends && !transport_has_given_up(0) && !(alone && cycles64() > until))
         thread_delay(5 * clock_hz() / 1000 + 1);
 }
 

@@ -53,6 +53,7 @@ struct message {
 #define MESSAGE_SEND_ONCE 1 /* a send-once right has gone unused */
 #define MESSAGE_RELEASE 2 /* to UID_HOST: rights come back */
 #define MESSAGE_PROBE 3 /* to UID_HOST: nothing; whether it gets there is what is asked */
+#define MESSAGE_VOID 4 /* to UID_HOST: what it was given of a port means nothing any more */
 #define MESSAGE_REPLY 0x100 /* added to the request's number */
 
 struct message *message_alloc(uint32_t id); /* empty; 0: memory is out */

@@ -26,7 +26,7 @@ static struct port *named[BUCKETS];
 static uint32_t last_uid = UID_FIRST;
 uint16_t ipc_node;
 
-struct count_message { /* of MESSAGE_RELEASE */
+struct count_message { /* of MESSAGE_RELEASE and MESSAGE_VOID */
     uint32_t uid, home, count;
 };
 
@@ -181,24 +181,31 @@ static struct settled settle(struct port *p)
     return what;
 }
 
-static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
+static bool port_tell_node(uint32_t id, struct count_message body, unsigned to)
 {
     struct port *host = port_known(to, UID_HOST);
-    struct message *m = host ? message_alloc(MESSAGE_RELEASE) : 0;
-    struct count_message body = {uid, home, count};
+    struct message *m = host ? message_alloc(id) : 0;
     if (!m) {
         if (host)
             port_drop(host, RIGHT_SEND);
-        crit_t s = simple_lock_enter(&names_lock);
-        if (owed_count < OWED)
-            owed[owed_count++] = (struct owed){body, to};
-        simple_lock_leave(&names_lock, s);
-        return;
+        return false;
     }
     m->to = (struct right){host, RIGHT_SEND};
     memcpy(m->body, &body, sizeof body);
     m->size = sizeof body;
     message_post(m);
+    return true;
+}
+
+static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
+{
+    struct count_message body = {uid, home, count};
+    if (port_tell_node(MESSAGE_RELEASE, body, to))
+        return;
+    crit_t s = simple_lock_enter(&names_lock);
+    if (owed_count < OWED)
+        owed[owed_count++] = (struct owed){body, to};
+    simple_lock_leave(&names_lock, s);
 }
 
 void ports_settle(void)
@@ -498,35 +505,66 @@ static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *on
     }
     *port_place(p->home, p->uid) = p->next;
     had_from[p->parent] -= p->from_parent;
-    if (p->parent != node)
-        what = (struct settled){.back = p->from_parent, .to = p->parent, .uid = p->uid};
+    what.uid = p->uid;
+    if (p->parent != node) {
+        what.back = p->from_parent;
+        what.to = p->parent;
+    }
     p->uid = p->from_parent = 0;
     p->dead = true;
     return what;
 }
 
+/* What port_is_bereft has found is done. Drops the reference. */
+static void port_bereave(struct port *p, struct settled what, struct given *ended, uint32_t onces, unsigned dead)
+{
+    for (struct given *next; ended; ended = next) {
+        next = ended->next;
+        if (ended->node != dead)
+            port_tell_node(MESSAGE_VOID, (struct count_message){what.uid, p->home, 0}, ended->node);
+        zone_free(&given_zone, ended);
+    }
+    for (; onces; onces--)
+        port_drop(p, RIGHT_SEND_ONCE);
+    act(p, what);
+    port_release(p);
+}
+
 void port_node_died(unsigned node)
 {
-    for (;;) {
+    struct port *p;
+    do {
         uint32_t onces = 0;
-        struct given *ended = 0, *next;
-        crit_t s = simple_lock_enter(&names_lock);
-        struct port *p = port_of_node(node);
+        struct given *ended = 0;
         struct settled what = {0};
+        crit_t s = simple_lock_enter(&names_lock);
+        p = port_of_node(node);
         if (p)
             what = port_is_bereft(p, node, &onces, &ended);
         simple_lock_leave(&names_lock, s);
-        if (!p)
-            return;
-        for (; ended; ended = next) {
-            next = ended->next;
-            zone_free(&given_zone, ended);
-        }
-        for (; onces; onces--)
-            port_drop(p, RIGHT_SEND_ONCE);
-        act(p, what);
+        if (p)
+            port_bereave(p, what, ended, onces, node);
+    } while (p);
+}
+
+/* What was had of the port from that node means nothing any more, as that node has lost it. */
+static void port_is_void(uint32_t uid, uint16_t home, unsigned node)
+{
+    uint32_t onces = 0;
+    struct given *ended = 0;
+    struct settled what = {0};
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *p = port_named(home, uid);
+    bool is_void = p && !port_is_here(p) && p->from_parent && p->parent == node;
+    if (is_void)
+        what = port_is_bereft(p, node, &onces, &ended);
+    simple_lock_leave(&names_lock, s);
+    if (is_void)
+        port_bereave(p, what, ended, onces, ipc_node);
+    else if (p)
         port_release(p);
-    }
+    if (is_void && transport_node_died)
+        transport_node_died(node);
 }
 
 /* The right by which a message is sent has been used: a send-once right ends with it. */
@@ -698,6 +736,10 @@ static void host_port_message(void *object, struct message *m)
     if (m->id == MESSAGE_RELEASE && m->size == sizeof body) {
         memcpy(&body, m->body, sizeof body);
         port_home_release(body.uid, (uint16_t)body.home, m->node, body.count, false);
+        message_free(m);
+    } else if (m->id == MESSAGE_VOID && m->size == sizeof body) {
+        memcpy(&body, m->body, sizeof body);
+        port_is_void(body.uid, (uint16_t)body.home, m->node);
         message_free(m);
     } else if (m->id == MESSAGE_PROBE) {
         message_free(m);

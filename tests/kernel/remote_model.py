@@ -68,7 +68,7 @@ class Held:
 @dataclass(frozen=True)
 class World:
     nodes: tuple
-    wires: tuple            # of each pair, in order: "right", or a number of rights that go back
+    wires: tuple            # of each pair, in order: "right", a number of rights that go back, or "void"
     sends: int = 0
     parted: int = 0
 
@@ -126,6 +126,8 @@ class Rights:
         wires[self.wire(a, b)] = tuple(rest)
         world = replace(world, wires=tuple(wires))
         node = world.nodes[b]
+        if what == "void":
+            return self.lose(world, b, a) if node.had and node.parent == a else world
         if what != "right":
             return self.returned(world, b, a, what)
         world = self.with_node(world, b, rights=node.rights + 1, heard_of=node.heard_of or b == HOME)
@@ -163,14 +165,22 @@ class Rights:
             world = self.gives(world, one, other, -world.nodes[one].given[other])
             node = world.nodes[one]
             if one != HOME and node.had and other in (HOME, node.parent) and self.flaw != "rights of a dead node stay":
-                if node.parent != other and self.flaw != "the parent is not told":
-                    world = self.put(world, one, node.parent, node.had)
-                world = self.with_node(world, one, dead=node.dead + node.rights, rights=0, had=0, parent=0,
-                                       given=(0,) * self.count)
+                world = self.lose(world, one, other)
             world = self.settle(world, one)
             if isinstance(world, str):
                 return world
         return world
+
+    def lose(self, world, n, other):
+        """The node's rights are dead, as it has given up `other`, or that says so; who had them from here is told."""
+        node = world.nodes[n]
+        if node.parent != other and self.flaw != "the parent is not told":
+            world = self.put(world, n, node.parent, node.had)
+        for child, count in enumerate(node.given):
+            if count and child != other and self.flaw != "who had it from here is not told":
+                world = self.put(world, n, child, "void")
+        return self.with_node(world, n, dead=node.dead + node.rights, rights=0, had=0, parent=0,
+                              given=(0,) * self.count)
 
     def wrong(self, world):
         """Nothing is left when nothing is under way and nobody has a right."""

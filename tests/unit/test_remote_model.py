@@ -20,8 +20,9 @@ def test_no_state_is_wrong(model):
     (Rights(sends=3, flaw="any node is the parent"), "more comes back than was given"),
     (Rights(sends=3, flaw="what is abroad does not count"), "no senders, but there is one"),
     (Rights(sends=3, parts=1, flaw="the parent is not told"), "rights are counted that nobody has"),
+    (Rights(sends=4, parts=1, flaw="who had it from here is not told"), "rights are counted that nobody has"),
     (Epochs(1, 1, flaw="what was seen is forgotten"), "a message is taken twice"),
-], ids=["parent", "abroad", "not-told", "forgotten"])
+], ids=["parent", "abroad", "not-told", "child-not-told", "forgotten"])
 def test_what_is_wrong_is_found(model, said):
     with pytest.raises(Wrong, match=said):
         search(model, MOST)

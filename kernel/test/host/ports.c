@@ -1,7 +1,7 @@
 /*
  * Ports over several nodes: one program is each of them in turn, with its own names. Rights are made, sent, passed on
  * and dropped at random; messages between two nodes keep their order, and come late; nodes are given up, and begin
- * anew. At every moment nobody is told that a port has no senders while somebody can send; who waits for an answer gets
+ * anew; memory is out for a while. At every moment nobody is told that a port has no senders while somebody can send; who waits for an answer gets
  * it, or is told that none will come; in the end nothing is left. Sources: ipc/message.c mem/zone.c mem/page.c
  * lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  */
@@ -72,6 +72,8 @@ struct offered {
 static struct node {
     struct port *named[BUCKETS], *host;
     uint32_t last_uid, given_to[PORT_NODES], had_from[PORT_NODES];
+    struct owed owed[OWED];
+    unsigned owed_count;
     struct offered own[OWN];
     struct right held[HELD];
     struct port *reply[CALLS];
@@ -84,11 +86,15 @@ static void become(unsigned n)
     memcpy(from->named, named, sizeof named);
     memcpy(from->given_to, given_to, sizeof given_to);
     memcpy(from->had_from, had_from, sizeof had_from);
+    memcpy(from->owed, owed, sizeof owed);
+    from->owed_count = owed_count;
     from->last_uid = last_uid;
     from->host = host_port;
     memcpy(named, to->named, sizeof named);
     memcpy(given_to, to->given_to, sizeof given_to);
     memcpy(had_from, to->had_from, sizeof had_from);
+    memcpy(owed, to->owed, sizeof owed);
+    owed_count = to->owed_count;
     last_uid = to->last_uid;
     host_port = to->host;
     ipc_node = (uint16_t)n;
@@ -96,24 +102,39 @@ static void become(unsigned n)
 
 /* ---- The wire: each pair's messages in order. */
 
+void (*transport_node_died)(unsigned node);
+
 static struct flight {
     uint16_t from, to;
     struct message *m;
 } flights[FLIGHTS];
 static unsigned in_flight;
 
+static bool export_all(struct message *m, unsigned node)
+{
+    for (unsigned i = 0; i < m->rights; i++)
+        if (m->right[i].port && !port_export(m->right[i].port, m->right[i].type, node, &m->wire_right[i])) {
+            while (i--)
+                if (m->right[i].port)
+                    port_unexport(m->right[i].port, m->right[i].type, node);
+            return false;
+        }
+    return true;
+}
+
 int transport_send(unsigned node, struct message *m)
 {
     CHECK(node < NODES && node != ipc_node);
-    for (unsigned i = 0; i < m->rights; i++)
-        if (m->right[i].port) {
-            CHECK(port_export(m->right[i].port, m->right[i].type, node, &m->wire_right[i]));
-            m->right[i].type = RIGHT_NONE;
-        }
-    if (m->reply.port) {
-        CHECK(port_export(m->reply.port, m->reply.type, node, &m->wire_reply));
-        m->reply.type = RIGHT_NONE;
+    if (m->reply.port && !port_export(m->reply.port, m->reply.type, node, &m->wire_reply))
+        return -ENOMEM;
+    if (!export_all(m, node)) {
+        if (m->reply.port)
+            port_unexport(m->reply.port, m->reply.type, node);
+        return -ENOMEM;
     }
+    m->reply.type = RIGHT_NONE;
+    for (unsigned i = 0; i < m->rights; i++)
+        m->right[i].type = RIGHT_NONE;
     m->wire_uid = m->to.port->uid;
     m->wire_first = m->to.type == RIGHT_SEND_ONCE;
     m->wire_released = port_leaves(&m->to);
@@ -127,11 +148,12 @@ void server_add(struct port *p, struct message *m)
     p->dead ? message_free(m) : p->ops->message(p->object, m);
 }
 
-/* The message has left the node it is from, and comes to the other. */
-static void deliver(struct flight f)
+/* The message has left the node it is from, and comes to the other. False: memory is out there, and it comes again. */
+static bool deliver(struct flight f)
 {
     struct message *m = f.m, *copy = message_alloc(m->id);
-    CHECK(copy);
+    if (!copy)
+        return false;
     copy->size = m->size;
     copy->rights = m->rights;
     copy->node = f.from;
@@ -153,6 +175,7 @@ static void deliver(struct flight f)
     if (copy->wire_released || copy->wire_first)
         port_home_release(copy->wire_uid, ipc_node, f.from, copy->wire_released, copy->wire_first);
     port_arrived(copy, copy->wire_uid);
+    return true;
 }
 
 /* The first message of some pair. */
@@ -165,8 +188,11 @@ static bool deliver_one(void)
     while (flights[at].from != f.from || flights[at].to != f.to)
         at++;
     f = flights[at];
+    if (!deliver(f))
+        return false;
+    for (at = 0; flights[at].m != f.m; at++) /* what it has brought about is behind it */
+        ;
     memmove(&flights[at], &flights[at + 1], (--in_flight - at) * sizeof f);
-    deliver(f);
     return true;
 }
 
@@ -190,6 +216,24 @@ static bool somebody_can_send(unsigned home, uint32_t uid, const struct port *ow
 }
 
 static bool anybody_died; /* then rights may be lost on the way */
+
+/* ---- Memory that is out, for a while. */
+
+static uint32_t taken[RAM_PAGES], taken_count;
+static bool starved; /* has been: then news that nobody has a place for are lost */
+
+static void starve(void)
+{
+    starved = true;
+    while ((taken[taken_count] = page_alloc_raw()))
+        taken_count++;
+}
+
+static void feed(void)
+{
+    while (taken_count)
+        page_free(taken[--taken_count]);
+}
 
 static void own_message(void *object, struct message *m)
 {
@@ -252,7 +296,8 @@ static void make_right(struct node *n)
     if (!o->port) {
         *o = (struct offered){0};
         o->port = port_create(&own_ops, o);
-        CHECK(o->port);
+        if (!o->port)
+            return;
     }
     port_make(o->port, RIGHT_SEND);
     *place = (struct right){o->port, RIGHT_SEND};
@@ -273,13 +318,17 @@ static void send(struct node *n)
 {
     struct right *to = random_below(&luck, 2) ? some_held(n) : 0, host = {0, RIGHT_SEND};
     struct message *m = message_alloc(100);
-    CHECK(m);
+    if (!m)
+        return;
     if (to) {
         port_make(to->port, RIGHT_SEND);
         m->to = *to;
     } else { /* what each node offers */
         host.port = port_known((ipc_node + 1 + random_below(&luck, NODES - 1)) % NODES, UID_HOST);
-        CHECK(host.port);
+        if (!host.port) {
+            message_free(m);
+            return;
+        }
         m->to = host;
     }
     for (unsigned i = random_below(&luck, 4); i; i--) {
@@ -293,8 +342,7 @@ static void send(struct node *n)
         }
     }
     struct port **reply = &n->reply[random_below(&luck, CALLS)];
-    if (!*reply && random_below(&luck, 2)) {
-        *reply = port_create(0, 0);
+    if (!*reply && random_below(&luck, 2) && (*reply = port_create(0, 0))) {
         port_make(*reply, RIGHT_SEND_ONCE);
         m->reply = (struct right){*reply, RIGHT_SEND_ONCE};
     }
@@ -369,7 +417,28 @@ static void let_go(unsigned number)
         }
 }
 
-static void run(uint32_t seed, bool parts)
+/* When all have let go of what they have. */
+static void nothing_is_left(void)
+{
+    for (unsigned n = 0; n < NODES; n++)
+        let_go(n);
+    drain();
+    for (unsigned n = 0; n < NODES; n++) {
+        become(n);
+        for (unsigned i = 0; i < OWN; i++)
+            if (nodes[n].own[i].port) {
+                CHECK(nodes[n].own[i].told && !port_has_senders(nodes[n].own[i].port));
+                port_destroy(nodes[n].own[i].port);
+            }
+        for (unsigned to = 0; to < NODES; to++)
+            CHECK(to == n || !ports_related(to));
+    }
+    CHECK_EQUAL(ports_in_use(), NODES); /* what each offers */
+    CHECK_EQUAL(messages_in_use(), 0);
+    CHECK_EQUAL(zone_counts(&given_zone).in_use, 0);
+}
+
+static void run(uint32_t seed, bool parts, bool starves)
 {
     pages_init(BASE, BASE + sizeof memory);
     luck = random_from(seed, 5);
@@ -398,44 +467,47 @@ static void run(uint32_t seed, bool parts)
         }
         for (unsigned i = random_below(&luck, 3); i && deliver_one(); i--)
             ;
+        if (starves && !random_below(&luck, 100))
+            starve();
+        else if (!random_below(&luck, 30))
+            feed();
+        ports_settle();
+    }
+    feed();
+    for (unsigned n = 0; n < NODES; n++) {
+        become(n);
+        ports_settle();
+        CHECK_EQUAL(owed_count, 0);
     }
     drain();
     for (unsigned n = 0; n < NODES; n++) {
         become(n);
         hear(&nodes[n]);
         for (unsigned i = 0; i < CALLS; i++)
-            CHECK(!nodes[n].reply[i]); /* all have been told */
+            if (nodes[n].reply[i] && starved)
+                port_destroy(nodes[n].reply[i]); /* as when its time is over */
+            else
+                CHECK(!nodes[n].reply[i]); /* all have been told */
         for (unsigned i = 0; i < OWN; i++)
             if (nodes[n].own[i].port && !anybody_died &&
                 !somebody_can_send(n, nodes[n].own[i].port->uid, nodes[n].own[i].port))
                 CHECK(nodes[n].own[i].told); /* nobody has forgotten it */
     }
-    for (unsigned n = 0; n < NODES; n++)
-        let_go(n);
-    drain();
-    for (unsigned n = 0; n < NODES; n++) {
-        become(n);
-        for (unsigned i = 0; i < OWN; i++)
-            if (nodes[n].own[i].port) {
-                CHECK(nodes[n].own[i].told && !port_has_senders(nodes[n].own[i].port));
-                port_destroy(nodes[n].own[i].port);
-            }
-        for (unsigned to = 0; to < NODES; to++)
-            CHECK(to == n || !ports_related(to));
-    }
-    CHECK_EQUAL(ports_in_use(), NODES); /* what each offers */
-    CHECK_EQUAL(messages_in_use(), 0);
-    CHECK_EQUAL(zone_counts(&given_zone).in_use, 0);
+    nothing_is_left();
 }
 
 #define OF_SEED(n)                              \
     HOST_TEST(rights_over_nodes_by_seed_##n)    \
     {                                           \
-        run(n, false);                          \
+        run(n, false, false);                   \
     }                                           \
     HOST_TEST(nodes_that_are_given_up_seed_##n) \
     {                                           \
-        run(n, true);                           \
+        run(n, true, false);                    \
+    }                                           \
+    HOST_TEST(memory_is_out_for_a_while_##n)    \
+    {                                           \
+        run(n, n % 2, true);                    \
     }
 OF_SEED(1)
 OF_SEED(2)
