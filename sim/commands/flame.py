@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.common import shown
+from sim.commands.given import a_file
 
 
 def flame(
@@ -22,6 +23,7 @@ def flame(
     from sim.results.flame import FlameGraph, read, speedscope
     from sim.results.page.parts import Page, Picture, Section
     from sim.results.page.render import render
+    a_file("flame", file)
     root = read(file)
     directory = out or file.parent
     record.make_directory(directory)

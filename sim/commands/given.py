@@ -20,7 +20,7 @@ MOMENTS = "cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]"
 
 def a_file(option: str, path: str | Path):
     if not Path(path).is_file():
-        raise Failed(f"{option} {path}: there is no such file", 2)
+        raise Failed(f"{option} {path}: {'this is no file' if Path(path).exists() else 'there is no such file'}", 2)
 
 
 def disks(texts: Sequence[str], controllers: int):

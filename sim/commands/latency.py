@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.common import show_tables, shown
+from sim.commands.given import a_file
 from soc.config import SoCConfig
 
 
@@ -22,6 +23,7 @@ def latency(
     from sim.results.page.experiment import grid
     from sim.results.page.parts import Page, Picture, Section
     from sim.results.page.render import render
+    a_file("latency", file)
     ways = latencies.read(file)
     directory = out or file.parent
     record.make_directory(directory)

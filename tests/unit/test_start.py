@@ -11,6 +11,10 @@ import time
 import pytest
 
 from sim import start
+from sim.commands.common import Failed
+from sim.commands.flame import flame
+from sim.commands.latency import latency
+from sim.commands.run import run
 from support.cache import REPO
 
 KNOWN = (start.INTERRUPTED, "it ends, and keeps what is finished; once more ends it at once")
@@ -111,3 +115,19 @@ def test_an_output_that_cannot_be_written_gets_one_line(number):
         assert process.returncode == 1 and process.stderr == "interlock: the disk is full\n"
     else:
         assert start.one_line(OSError(number, os.strerror(number))).startswith("OSError: [Errno 5] Input/output error")
+
+
+@pytest.mark.parametrize("command", [flame, latency])
+@pytest.mark.parametrize("what, said", [("fifo", "this is no file"), ("folder", "this is no file"),
+                                        ("none", "there is no such file")])
+def test_what_is_no_file_is_not_waited_for(tmp_path, command, what, said):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(Failed, match=said):
+        command(tmp_path / what, None)
+
+
+def test_an_empty_address_is_no_scheduler():
+    """It was taken for none, and the runs were carried out here."""
+    with pytest.raises(Failed, match="--scheduler: give the address"):
+        run("pic-latency", scheduler="")
