@@ -32,11 +32,18 @@ from sim.commands.program import user_files
 
 GDB_BAUD = 6_000_000
 LINE_BAUD = 115_200
+LEAST_BAUD, MOST_BAUD = 50, 15_000_000
+MOST = (1 << 64) - 1        # cycles
+MOST_JOBS = 4096
 # What a checkpoint has booted with; a run that goes on from one cannot change it.
 BOOTED = {"harts": "--harts", "sync": "--sync", "settings": "--set", "options": "--option", "image": "--image",
           "program": "--program", "files": "--file", "baud": "--baud", "gdb": "--gdb", "seed": "--seed",
           "disk": "--disk"}
 
+
+def _number(least: int, help: str, most: int = MOST):
+    """A whole number that the simulator takes: it would refuse another, but only when all is built."""
+    return typer.Option(min=least, max=most, help=help)
 
 
 @dataclass
@@ -54,7 +61,7 @@ class Booted:
     files: Annotated[list[str] | None, typer.Option(
         "--file", metavar="[NAME=]PATH", help="a file that programs of user mode can read")] = None
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None
-    seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1
+    seed: Annotated[int, _number(0, "perturbs latencies where the boot arguments ask for it")] = 1
 
 
 @dataclass
@@ -63,7 +70,8 @@ class Attached:
 
     pty: Annotated[bool, typer.Option("--pty", help="a pseudo-terminal as console: Ctrl-C is the target's")] = False
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None
-    baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 6000000)")] = None
+    baud: Annotated[int | None, _number(LEAST_BAUD, "bit rate of the data line (115200; with --gdb 6000000)",
+                                        MOST_BAUD)] = None
     gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False
     disk: Annotated[list[str] | None, typer.Option(
         metavar="IMAGE[,NAME=VALUE...]", help="a disk with this content, and its profile: profile=ide")] = None
@@ -78,8 +86,8 @@ class Attached:
 class Limits:
     """How long, and how."""
 
-    max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None
-    hang_cycles: Annotated[int | None, typer.Option(min=0, help="so many without a sign of life are a hang")] = None
+    max_cycles: Annotated[int | None, _number(1, "stop after so many cycles")] = None
+    hang_cycles: Annotated[int | None, _number(0, "so many without a sign of life are a hang")] = None
     no_skip: Annotated[bool, typer.Option("--no-skip", help="simulate idle cycles too: same result")] = False
     check_skip: Annotated[bool, typer.Option("--check-skip", help="prove it: compare every register")] = False
 
@@ -93,12 +101,12 @@ class Written:
     wave_begin: Annotated[str | None, typer.Option(
         metavar="WHEN", help="their first cycle: N, or behind pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None
     wave_end: Annotated[str | None, typer.Option(metavar="WHEN", help="the first cycle after them")] = None
-    wave_cycles: Annotated[int | None, typer.Option(min=1, help="instead of --wave-end: so many cycles")] = None
+    wave_cycles: Annotated[int | None, _number(1, "instead of --wave-end: so many cycles")] = None
     timeline: Annotated[Path | None, typer.Option(help="what each hart does, for https://ui.perfetto.dev")] = None
     flame: Annotated[Path | None, typer.Option(help="cycles by call stack, for './interlock flame'")] = None
     latencies: Annotated[Path | None, typer.Option(help="every interrupt's, for './interlock latency'")] = None
     samples: Annotated[Path | None, typer.Option(help="counters over time, as CSV")] = None
-    sample_cycles: Annotated[int | None, typer.Option(min=1, help="cycles between them (10000)")] = None
+    sample_cycles: Annotated[int | None, _number(1, "cycles between them (10000)")] = None
 
 
 @dataclass
@@ -122,9 +130,8 @@ class Nodes:
         metavar="K:OPTION=VALUE", help="for node K alone, an option of the simulator: 0:bootargs=run=hello")] = None
     wire: Annotated[str, typer.Option(
         help="what joins --nodes: serial, a ring of data lines, or ether, a switch")] = "serial"
-    latency: Annotated[int, typer.Option(
-        min=1, help="cycles that a character or a frame takes from node to node")] = 1000
-    jobs: Annotated[int, typer.Option(min=1, help="threads that carry nodes: same result")] = 1
+    latency: Annotated[int, _number(1, "cycles that a character or a frame takes from node to node")] = 1000
+    jobs: Annotated[int, _number(1, "threads that carry nodes: same result", MOST_JOBS)] = 1
 
 
 @grouped

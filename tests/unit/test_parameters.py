@@ -130,6 +130,13 @@ def test_registers():
         assert "NAME=VALUE" in answer("--poke", text)
 
 
+@pytest.mark.parametrize("option", ["seed", "baud", "max-cycles", "hang-cycles", "wave-cycles", "sample-cycles",
+                                    "nodes", "latency", "jobs", "harts"])
+def test_numbers_beyond_what_the_simulator_takes_are_refused_first(option):
+    for value in (10 ** 30, -10 ** 30, "1e3", "", "x"):
+        assert answer(f"--{option}", value)
+
+
 def test_drives(tmp_path):
     image = tmp_path / "image"
     image.write_bytes(bytes(1024))
