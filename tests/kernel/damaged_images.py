@@ -7,25 +7,29 @@ A boot has many of them, a seed's. With `--kernels` under which kernels; `test/h
 under sanitizers and by the hundred thousand."""
 
 import argparse
+import subprocess
 from pathlib import Path
 
 from tests.kernel.machine import DEVICES, boot
-from tests.kernel.power_cuts import KERNELS, host
+from tests.kernel.power_cuts import ENVIRONMENT, KERNELS, host
 
 CYCLES_EACH = 3_000_000     # at most: what goes on for longer is a loop
 KILOBYTES = 256
 
 
-def sound_image(folder, journal=False):
-    """A small one with all that a file system can have: indirect blocks, links of both kinds, folders of two blocks."""
+def sound_image(folder):
+    """A small one with all that a file system can have: indirect blocks, links of both kinds, a folder with a hash tree,
+    extended attributes, of which two files share one block."""
     files = folder / "files"
     (files / "a/deep/e").mkdir(parents=True)
     (files / "bb/a").mkdir(parents=True)
-    for n in range(24):
+    for n in range(12):
         (files / "bb" / f"{n:050}").write_bytes(bytes([n]) * n)
     (files / "a/long").write_bytes(b"\x11" * 30_000)
     (files / "d.d").write_bytes(b"\x22" * 5000)
     (files / "bb/bb").hardlink_to(files / "d.d")
+    for n in range(60):
+        (files / "bb" / f"link-{n:050}").hardlink_to(files / "d.d")
     with open(files / "long", "wb") as sparse:
         sparse.seek(290_000)
         sparse.write(b"\x33" * 2000)
@@ -33,9 +37,18 @@ def sound_image(folder, journal=False):
     (files / "link").symlink_to("/".join(["bb"] * 40))
     path = folder / "sound.img"
     path.write_bytes(bytes(KILOBYTES << 10))
-    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super", "-b", 1024, "-I", 128, "-N", 64, "-g",
-         256, "-m", 0, "-d", files, path)
+    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super,ext_attr,dir_index", "-b", 1024, "-I",
+         128, "-N", 64, "-g", 256, "-m", 0, "-d", files, path)
+    commands = [f"ea_set {name} user.{name[-1]} {'x' * 40}" for name in ("a", "c", "d.d", "long", "link", "bb", "a/long")]
+    (folder / "commands").write_text("\n".join(commands) + "\n")
+    host("debugfs", "-w", "-f", folder / "commands", path)
+    blocks = [host("debugfs", "-R", f"stat {name}", path).decode().split("File ACL: ")[1].split()[0]
+              for name in ("d.d", "long")]
+    host("debugfs", "-w", "-R", f"set_inode_field long file_acl {blocks[0]}", path)     # e2fsck counts, and frees its own
+    done = subprocess.run(["e2fsck", "-fyD", path], capture_output=True, env=ENVIRONMENT)
+    assert done.returncode <= 1, done.stdout
     host("e2fsck", "-fn", path)
+    assert "Flags: 0x1000" in host("debugfs", "-R", "stat bb", path).decode(), "the folder has no hash tree"
     return path
 
 

@@ -114,6 +114,8 @@ int execvpe(const char *file, char *const argv[], char *const envp[])
             }
             if (errno != ENOENT && errno != ENOTDIR)
                 error = errno;
+        } else {
+            error = ENAMETOOLONG;
         }
         if (!*end)
             break;

@@ -503,6 +503,15 @@ static void interrupts(void)
     struct user_timespec long_time = {1, 0, 0}, rest = {0, 0, 0};
     CHECK(call(SYS_NANOSLEEP, &long_time, &rest) == -EINTR && caught == 2);
     CHECK(rest.seconds == 0 && rest.nanoseconds > 900000000);
+    for (unsigned i = 0; i < 5; i++) { /* what was slept and what is left are not more than was asked for */
+        struct user_timespec pause = {0, 9 * MILLISECOND, 0};
+        uint64_t begin = nanoseconds_now();
+        set_alarm(1 + i, 0);
+        CHECK(call(SYS_NANOSLEEP, &pause, &rest) == -EINTR);
+        uint64_t all = nanoseconds_now() - begin + (uint64_t)rest.nanoseconds;
+        CHECK(all < 9 * MILLISECOND + MILLISECOND / 2 && all > 6 * MILLISECOND);
+    }
+    caught = 2;
     handle(USER_SIGALRM, count, USER_SA_RESTART, 0);
     int id = call(SYS_FORK, 0);
     if (!id) {
@@ -974,6 +983,13 @@ static void memory(void)
     CHECK(call(SYS_MMAP, 0x40000000, PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON | USER_MAP_FIXED, -1) ==
           -EINVAL);
     CHECK(call(SYS_MMAP, 0, PAGE, USER_PROT_READ, USER_MAP_PRIVATE, 99) == -EBADF);
+    CHECK(call(SYS_MMAP, 0, PAGE, USER_PROT_READ, USER_MAP_SHARED | USER_MAP_PRIVATE | USER_MAP_ANON, -1) == -EINVAL);
+    volatile uint32_t *end = (uint32_t *)0x40000000;
+    CHECK(call(SYS_MMAP, end - PAGE / 4, PAGE, USER_PROT_READ | USER_PROT_WRITE,
+               USER_MAP_PRIVATE | USER_MAP_ANON | USER_MAP_FIXED, -1) == (int)(end - PAGE / 4));
+    end[-1] = 5; /* user space's last word */
+    CHECK(end[-1] == 5 && call(SYS_MUNMAP, end - PAGE / 4, 2 * PAGE) == -EINVAL);
+    CHECK(call(SYS_MUNMAP, end - PAGE / 4, PAGE) == 0);
     for (unsigned pages = 1; pages <= 2; pages++) { /* what a hint asks for does not reach the page next to the stack */
         int guard = USER_STACK_TOP - USER_STACK_SIZE - PAGE, hint = guard - (int)((pages - 1) * PAGE);
         int got = call(SYS_MMAP, hint, pages * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
@@ -1130,14 +1146,26 @@ static void files(void)
     CHECK(call(SYS_OPEN, 4, O_RDONLY) == -EFAULT && call(SYS_ACCESS, "/bin/hello", 1) == 0);
     CHECK(call(SYS_STAT, "/bin", &st) == 0 && (st.mode & 0170000) == 0040000);
     static uint32_t entries[1024];
-    unsigned hello = 0;
-    int n;
-    fd = call(SYS_OPEN, "/bin", O_RDONLY);
-    while ((n = call(SYS_GETDIRENTRIES, fd, entries, 200)) > 0)
-        for (struct user_dirent *e = (struct user_dirent *)entries; (uint8_t *)e < (uint8_t *)entries + n;
-             e = (struct user_dirent *)((uint8_t *)e + e->reclen))
-            hello += !strcmp(e->name, "hello") && e->namlen == 5;
-    CHECK(n == 0 && hello == 1 && call(SYS_CLOSE, fd) == 0);
+    unsigned most = 0;
+    for (int size = sizeof entries; size >= 64; size = size > 200 ? 200 : size - 20) { /* in whatever pieces */
+        unsigned hello = 0, all = 0, folders = 0;
+        int n;
+        fd = call(SYS_OPEN, "/bin", O_RDONLY);
+        while ((n = call(SYS_GETDIRENTRIES, fd, entries, size)) > 0)
+            for (struct user_dirent *e = (struct user_dirent *)entries; (uint8_t *)e < (uint8_t *)entries + n;
+                 e = (struct user_dirent *)((uint8_t *)e + e->reclen), all++) {
+                hello += !strcmp(e->name, "hello") && e->namlen == 5;
+                folders += !strcmp(e->name, "dev") || !strcmp(e->name, "mnt");
+            }
+        most = all > most ? all : most;
+        CHECK(n == 0 && hello == 1 && folders == 2 && all == most && call(SYS_CLOSE, fd) == 0);
+    }
+    CHECK(call(SYS_STAT, "/bin/hello", &st) == 0 && st.blocks == (st.size + 511) / 512);
+    static uint8_t zeros[600];
+    memset(zeros, 0xff, sizeof zeros);
+    fd = call(SYS_OPEN, "/dev/zero", O_RDWR);
+    CHECK(call(SYS_READ, fd, zeros, 513) == 513 && !zeros[0] && !zeros[512] && zeros[513] == 0xff);
+    CHECK(call(SYS_WRITE, fd, zeros, 600) == 600 && call(SYS_CLOSE, fd) == 0);
     fd = call(SYS_OPEN, "/dev/null", O_RDWR);
     CHECK(call(SYS_WRITE, fd, text, 9) == 9 && call(SYS_READ, fd, text, 9) == 0 && call(SYS_CLOSE, fd) == 0);
 }

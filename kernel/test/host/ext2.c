@@ -2507,12 +2507,44 @@ static void visit(const char *path, unsigned depth)
     vrele(vp);
 }
 
-static void damaged(uint32_t kib, uint32_t buffers, unsigned images)
+/* As others leave it: some of the files have attributes, which some share, and a directory of three blocks has an index. */
+static void have_attributes_and_an_index(void)
 {
+    FILE *commands;
+    debugfs_begins(&commands);
+    for (unsigned i = 0; i < 60; i++)
+        fprintf(commands, "ea_set /%c user.a%u %0*u\n", "acf"[i % 3], i % 5, 1 + (int)i * 3, i);
+    fprintf(commands, "ea_set /bb user.b x\nea_set /d.d user.c y\nea_set /a/bb user.d z\n");
+    fclose(commands);
+    write_image();
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >said 2>&1; e2fsck -fyD image >said 2>&1; "
+          "[ $? -le 1 ]",
+          folder);
+    read_image();
+    CHECK(share_attributes() > 1);
+    unsigned indexes = 0;
+    for (uint32_t n = 2; n <= 64; n++)
+        indexes += inode_at(n)->links && inode_at(n)->flags & EXT2_INDEX_FLAG;
+    CHECK(indexes);
+}
+
+static void damaged(uint32_t kib, uint32_t buffers, unsigned images, bool by_others)
+{
+    char name[80];
     begin(kib, "-b 1024 -I 128 -N 64 -g 256", buffers, 16, 1);
+    if (by_others) {
+        BOTH("mkdir", vfs_make(0, "a", VDIR, 0755, 0, 0), mkdir("a", 0755));
+        BOTH("write", pwrite_ours("c", 0, "c", 1), pwrite_theirs("c", 0, "c", 1));
+        for (unsigned i = 0; i < 60; i++) {
+            snprintf(name, sizeof name, "a/%060u", i);
+            BOTH("link", vfs_link(0, "c", name), link("c", name));
+        }
+    }
     for (unsigned i = 0; i < 150; i++)
         random_operation();
     CHECK_EQUAL(vfs_unmount_all(), 0);
+    if (by_others)
+        have_attributes_and_an_index();
     static uint8_t sound[2304 * 1024], used[2304 * 1024];
     uint32_t size = kib * 1024;
     memcpy(sound, disk, size);
@@ -2554,13 +2586,19 @@ static void damaged(uint32_t kib, uint32_t buffers, unsigned images)
 
 HOST_TEST(damaged_images)
 {
-    damaged(512, 12, 300);
+    damaged(512, 12, 300, false);
+}
+
+HOST_TEST(damaged_images_with_attributes_and_an_index)
+{
+    features = "none,filetype,sparse_super,ext_attr,dir_index";
+    damaged(512, 12, 100, true);
 }
 
 HOST_TEST(damaged_images_with_a_journal)
 {
     with_a_journal();
-    damaged(2304, 64, 60);
+    damaged(2304, 64, 60, false);
 }
 
 #include "test/host/power.h"

@@ -2,7 +2,8 @@
  * One file, read, written, cut, appended to, and mapped, at random, beside a model of it (as the file system exerciser
  * fsx does): by the open file, the vnode, ext2, the pager of files and virtual memory, with an image of the host's
  * mke2fs, which its e2fsck and debugfs look at in the end; and while it is so, the power goes. FSX_OPERATIONS of the
- * environment says how many, FSX_CUTS how many cuts. Beside that, a file that pages of memory are put into. Sources: fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c file/file.c
+ * environment says how many, FSX_CUTS how many cuts. Beside that, a file that pages of memory are put into. Sources:
+ * fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c file/file.c
  * fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
  * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/object.c vm/fault.c vm/page.c
  * vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c
@@ -452,14 +453,15 @@ static void power_goes(bool journal)
     cuts_left = more ? (unsigned)strtoul(more, 0, 10) : 6;
     fake_journal = journal;
     /* In each block that is free stands what a file had that is gone. */
-    make_image =
-        journal
-            ? "PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; mkdir %s/d; head -c 600000 /dev/zero | tr '\\000' '\\245' "
-              ">%s/d/g; truncate -s 2304K %s/image; cd %s; mke2fs -q -F -t ext2 -O none,filetype,sparse_super,has_journal -J "
-              "size=1 -b 1024 -I 128 -N 160 -d d image && debugfs -w -R 'rm g' image"
-            : "PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; mkdir %s/d; head -c 1800000 /dev/zero | tr '\\000' '\\245' "
-              ">%s/d/g; truncate -s 2304K %s/image; cd %s; mke2fs -q -F -t ext2 -O none,filetype,sparse_super -b 1024 -I "
-              "128 -N 160 -d d image && debugfs -w -R 'rm g' image";
+    make_image = journal
+                     ? "PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; mkdir %s/d; head -c 600000 /dev/zero | "
+                       "tr '\\000' '\\245' >%s/d/g; truncate -s 2304K %s/image; cd %s; "
+                       "mke2fs -q -F -t ext2 -O none,filetype,sparse_super,has_journal -J size=1 -b 1024 -I 128 -N 160 "
+                       "-d d image && debugfs -w -R 'rm g' image"
+                     : "PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; mkdir %s/d; head -c 1800000 /dev/zero | "
+                       "tr '\\000' '\\245' >%s/d/g; truncate -s 2304K %s/image; cd %s; "
+                       "mke2fs -q -F -t ext2 -O none,filetype,sparse_super -b 1024 -I 128 -N 160 -d d image && "
+                       "debugfs -w -R 'rm g' image";
     chance = random_from(more ? cuts_left : 5, 18);
     begin(600);
     CHECK(memchr(disk, STALE, DISK_SIZE));

@@ -1145,7 +1145,7 @@ static uint32_t any_count(struct random *random)
     return count;
 }
 
-/* Up to the first that gives another error than without the fault, if there is one: *op is that then, else null. Their count. */
+/* Up to the first that gives another error than without the fault: *op is that then, else null. How many there were. */
 static uint32_t operate_until_told(struct random random, uint32_t count, const struct operation **op)
 {
     for (uint32_t done = 0; done < count; done++) {

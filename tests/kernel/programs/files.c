@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,8 @@ static void attributes(void)
     CHECK(!fchown(its, 11, -1) && !stat("data", &s) && s.st_uid == 11 && s.st_gid == 9 && (s.st_mode & 0777) == 0751);
     CHECK(!fchown(its, 7, 9) && !fchmod(its, 0644) && !close(its) && fchmod(its, 0600) < 0 && errno == EBADF);
     FAILS(access("data", X_OK), EACCES);
+    const struct timeval far[2] = {{.tv_sec = INT32_MAX}, {.tv_sec = 1ll << 32}}; /* as late as a file can have it */
+    CHECK(!utimes("data", far) && !stat("data", &s) && s.st_atime == INT32_MAX && s.st_mtime >= INT32_MAX);
     CHECK(!utimes("data", both) && !stat("data", &s) && s.st_atime == 1000 && s.st_mtime == 2000);
     CHECK(umask(077) == 022 && umask(022) == 077);
     CHECK(!truncate("log", 20) && !stat("log", &s) && s.st_size == 20);

@@ -30,6 +30,8 @@
 #define ARG_MAX 32768 /* USER_ARGUMENTS_MOST */
 #undef IOV_MAX
 #define IOV_MAX 1024
+#undef PATH_MAX
+#define PATH_MAX 256 /* USER_PATH_SIZE */
 #undef PIPE_BUF
 #define PIPE_BUF 512
 #ifndef HOST_NAME_MAX
