@@ -16,6 +16,13 @@ def test_calls_give_what_linux_gives(tmp_path):
     assert sum(verdict.lines.values()) > 400
 
 
+def test_the_ends_of_what_calls_take_are_linuxs(tmp_path):
+    """Each last value that is right, and each first that is not (judge/limits.c)."""
+    verdict = judge.judge(tmp_path, ["limits"])
+    assert not verdict.wrong, verdict.report()
+    assert verdict.lines["limits"] > 290
+
+
 @pytest.mark.parametrize("family", judge.FAMILIES)
 def test_two_runs_on_the_host_give_the_same(family):
     """What a family shows is nothing of its own: no address, no time, no number of a process."""

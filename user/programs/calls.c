@@ -69,11 +69,11 @@ static void bad_arguments(void)
     memset(text, 'x', sizeof text - 1);
     CHECK(spawn("hello", many) == -E2BIG);
     static char rest[USER_ARGUMENTS_MOST / 2];
-    const char *all[] = {text, rest, 0}; /* both have their final 0 */
-    memset(rest, 'y', sizeof rest - 2);
+    const char *all[] = {text, rest, "", 0}; /* with their final 0s, of which the last has just room */
+    memset(rest, 'y', sizeof rest - 3);
     int id = spawn("status", all);
-    CHECK(id > 0 && wait_child(0) == id); /* what fits to the byte */
-    rest[sizeof rest - 2] = 'z';
+    CHECK(id > 0 && wait_child(0) == id);
+    rest[sizeof rest - 3] = 'z';
     CHECK(spawn("status", all) == -E2BIG);
     CHECK(wait_child(0) == -ECHILD);
     CHECK(sbrk(-1) == (void *)-1 && errno == EINVAL);

@@ -2080,7 +2080,7 @@ static bool no_write_works(const struct buf *bp)
     return !(bp->flags & B_READ);
 }
 
-/* A log that has ended has not all that was done: whoever asks is told so, as often as it is asked, until the unmount. */
+/* A log that has ended has not all that was done: each call that asks is told so, until the unmount. */
 HOST_TEST(an_ended_log_is_told_to_whoever_asks)
 {
     with_a_journal();
@@ -2507,7 +2507,7 @@ static void visit(const char *path, unsigned depth)
     vrele(vp);
 }
 
-/* As others leave it: some of the files have attributes, which some share, and a directory of three blocks has an index. */
+/* As others leave it: some of the files have attributes, which some share; a directory of three blocks has an index. */
 static void have_attributes_and_an_index(void)
 {
     FILE *commands;
