@@ -18,8 +18,8 @@ KILOBYTES = 256
 
 
 def sound_image(folder):
-    """A small one with all that a file system can have: indirect blocks, links of both kinds, a folder with a hash tree,
-    extended attributes, of which two files share one block."""
+    """A small one with all that a file system can have: indirect blocks, links of both kinds, a folder with a hash
+    tree, extended attributes, of which two files share one block."""
     files = folder / "files"
     (files / "a/deep/e").mkdir(parents=True)
     (files / "bb/a").mkdir(parents=True)
@@ -39,12 +39,12 @@ def sound_image(folder):
     path.write_bytes(bytes(KILOBYTES << 10))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super,ext_attr,dir_index", "-b", 1024, "-I",
          128, "-N", 64, "-g", 256, "-m", 0, "-d", files, path)
-    commands = [f"ea_set {name} user.{name[-1]} {'x' * 40}" for name in ("a", "c", "d.d", "long", "link", "bb", "a/long")]
+    commands = [f"ea_set {name} user.{name[-1]} {'x' * 40}"
+                for name in ("a", "c", "d.d", "long", "link", "bb", "a/long")]
     (folder / "commands").write_text("\n".join(commands) + "\n")
     host("debugfs", "-w", "-f", folder / "commands", path)
-    blocks = [host("debugfs", "-R", f"stat {name}", path).decode().split("File ACL: ")[1].split()[0]
-              for name in ("d.d", "long")]
-    host("debugfs", "-w", "-R", f"set_inode_field long file_acl {blocks[0]}", path)     # e2fsck counts, and frees its own
+    shared = host("debugfs", "-R", "stat d.d", path).decode().split("File ACL: ")[1].split()[0]
+    host("debugfs", "-w", "-R", f"set_inode_field long file_acl {shared}", path)    # e2fsck counts, and frees its own
     done = subprocess.run(["e2fsck", "-fyD", path], capture_output=True, env=ENVIRONMENT)
     assert done.returncode <= 1, done.stdout
     host("e2fsck", "-fn", path)
