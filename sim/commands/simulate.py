@@ -200,6 +200,7 @@ def goes_on(context, what, several, checkpoint):
     if said:
         raise Failed(f"{said[0]} and --restore: the checkpoint has booted already, give only what comes after "
                      "(--poke writes registers)", 2)
+    given.a_file("--restore", checkpoint)
     try:
         what.harts = harts_of(checkpoint)
         wired = nodes_of(checkpoint) > 1

@@ -168,6 +168,9 @@ def test_a_drives_path_may_hold_commas(tmp_path, name):
 @pytest.mark.parametrize("arguments, said", [
     (["--send", "/none"], "--send /none: there is no such file"),
     (["--image", "/none"], "--image /none: there is no such file"),
+    (["--restore", "/none"], "--restore /none: there is no such file"),
+    (["--restore", "/dev/zero"], "--restore /dev/zero: this is no file"),
+    (["--disk", "/dev/zero"], "--disk /dev/zero: this is no file"),
     (["--file", "/none"], "--file /none: there is no such file"),
     (["--machine", "ethers=1", "--ether", "in=/none"], "--ether in /none: there is no such file"),
     (["--machine", "ethers=1", "--ether", "mbits=11"], "give 10, 100 or 1000"),
