@@ -155,7 +155,9 @@
 #define SYS_GETCONTEXT 259 /* (struct user_context *) */
 #define SYS_SETCONTEXT 260 /* (const struct user_context *) goes on there, with it in a1 */
 #define SYS_SWAPCONTEXT 261 /* (struct user_context *old, const struct user_context *) */
-/* As the calls without AT, of paths that begin at a directory's descriptor, which stands before each, or at AT_FDCWD. */
+/*
+ * As the calls without AT, of paths that begin at a directory's descriptor, which stands before each, or at AT_FDCWD.
+ */
 #define SYS_OPENAT 262 /* (fd, path, flags, mode) */
 #define SYS_FSTATAT 263 /* (fd, path, struct stat *, flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH) */
 #define SYS_MKDIRAT 264 /* (fd, path, mode) */
@@ -502,8 +504,8 @@ struct user_sigframe {
 };
 
 /*
- * What getcontext writes and setcontext takes: `mask` and of `x`, the registers by their numbers, ra, sp, gp and tp, with the pc
- * for x[0]. The others are up to the code at pc, which finds the structure in a1 (user/lib/context.c).
+ * What getcontext writes and setcontext takes: `mask` and of `x`, the registers by their numbers, ra, sp, gp and tp,
+ * with the pc for x[0]. The others are up to the code at pc, which finds the structure in a1 (user/lib/context.c).
  */
 struct user_context {
     uint32_t flags, link, mask, stack[3];
@@ -546,7 +548,10 @@ struct user_flock {
     int32_t start, length, process;
 };
 
-/* What the network has in use: packets' buffers, with those of the interface, and connections; its address, as in struct sockaddr_in. */
+/*
+ * What the network has in use: packets' buffers, with those of the interface, and connections; its address, as in
+ * struct sockaddr_in.
+ */
 struct user_net_status {
     uint32_t mbufs, connections, address;
 };

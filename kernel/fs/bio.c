@@ -40,8 +40,9 @@ static struct bufrun runs[RUNS];
 static uint32_t runs_taken; /* a bit each */
 static uint32_t bio_pinned;
 /*
- * By bp->number: 0 if nothing of the buffer is delayed or being written, so that whoever looks for those goes through a few lines
- * of memory and not through all buffers. Changed by who has the buffer, or, where it has been started asynchronously, by its end.
+ * By bp->number: 0 if nothing of the buffer is delayed or being written, so that whoever looks for those goes through a
+ * few lines of memory and not through all buffers. Changed by who has the buffer, or, where it has been started
+ * asynchronously, by its end.
  */
 static uint8_t unwritten[BUFS_MOST] __attribute__((aligned(64)));
 
@@ -91,8 +92,8 @@ static struct buf *bio_find(struct bufchain *chain, const struct blockdev *devic
 }
 
 /*
- * The same of `count` blocks one behind the other that share the chain, null where one is not there, by one pass along the chain: a search
- * for each would be as many.
+ * The same of `count` blocks one behind the other that share the chain, null where one is not there, by one pass along
+ * the chain: a search for each would be as many.
  */
 static void find_row(struct bufchain *chain, const struct blockdev *device, uint32_t sector, uint32_t size,
                      uint32_t count, struct buf *bps[])
@@ -157,8 +158,8 @@ static inline void set_size(struct buf *bp, uint32_t size)
 }
 
 /*
- * The block's buffer where it is not just there, with `chain`, its own, locked, and to be unlocked; `bp`: somebody has it, or null: there
- * is none. Null: it is to be looked for again, or the caller may not wait.
+ * The block's buffer where it is not just there, with `chain`, its own, locked, and to be unlocked; `bp`: somebody has
+ * it, or null: there is none. Null: it is to be looked for again, or the caller may not wait.
  */
 static COLD struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, struct blockdev *device, uint32_t sector,
                                     bool may_wait)
@@ -249,8 +250,8 @@ static void write_failed(struct blockdev *device, int error)
 }
 
 /*
- * A block of which a journal has a copy could not be written to its place, which has what is older. It stays in memory until it is forgotten,
- * so that nobody reads that, unless a quarter of the buffers at least would not be left.
+ * A block of which a journal has a copy could not be written to its place, which has what is older. It stays in memory
+ * until it is forgotten, so that nobody reads that, unless a quarter of the buffers at least would not be left.
  */
 static COLD void bio_keep_logged(struct buf *bp)
 {
@@ -325,7 +326,7 @@ static bool looks_like(const struct buf *bp, const struct blockdev *device, uint
     return of && (!device || of == device) && __atomic_load_n(&bp->flags, __ATOMIC_RELAXED) & flags;
 }
 
-/* Runs -------------------------------------------------------------------------------------------------------------------- */
+/* Runs ------------------------------------------------------------------------------------------------------------- */
 
 /* What one request carries. */
 static uint32_t request_most(uint32_t size)
@@ -504,8 +505,8 @@ uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uin
 }
 
 /*
- * The buffers of the first of these blocks that are delayed, may be written, have none of the flags `but`, and that nobody has; off their
- * lists. How many.
+ * The buffers of the first of these blocks that are delayed, may be written, have none of the flags `but`, and that
+ * nobody has; off their lists. How many.
  */
 static uint32_t take_delayed(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, uint32_t but,
                              struct buf *bps[])
@@ -682,8 +683,8 @@ static bool holds(const struct buf *bp, const struct blockdev *device, uint32_t 
 }
 
 /*
- * The block's buffer, to be looked at only, on its list or off it as it was: in the build buffers=shared together with others who
- * read it. Null if it has to be read first.
+ * The block's buffer, to be looked at only, on its list or off it as it was: in the build buffers=shared together with
+ * others who read it. Null if it has to be read first.
  */
 static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t size)
 {

@@ -10,23 +10,24 @@
  *   ext2_journal.c what stands in a journal is carried out at mount
  *   ext2_transaction.c   the journal that this kernel writes
  *
- * Locking (below vnode.h's): an inode's lock, the vnode's, guards its contents, its blocks and, of a directory, its entries. A
- * thread waits for a buffer only while it has none: so buffers need no order among themselves.
+ * Locking (below vnode.h's): an inode's lock, the vnode's, guards its contents, its blocks and, of a directory, its
+ * entries. A thread waits for a buffer only while it has none: so buffers need no order among themselves.
  * Allocation, option `alloc`: with `one`, disk_alloc_lock of the mount is held while a block or inode is looked for and
- * marked, as Mach did at first (paper `mach`, section 3.2); with `groups`, a lock of the block group, and the counts of free
- * things are kept in memory under a small lock, as they share blocks on the device (unlike cylinder groups).
+ * marked, as Mach did at first (paper `mach`, section 3.2); with `groups`, a lock of the block group, and the counts of
+ * free things are kept in memory under a small lock, as they share blocks on the device (unlike cylinder groups).
  *
- * An image may hold anything. What it says is checked where it is used: a wrong number is -EIO, counted and said once, never a
- * panic, and nothing outside of the file's own blocks is written.
+ * An image may hold anything. What it says is checked where it is used: a wrong number is -EIO, counted and said once,
+ * never a panic, and nothing outside of the file's own blocks is written.
  *
- * What is on the device at a power cut, without a journal: contents come first, then what points to them: a new indirect or
- * directory block, an inode before its entry, an entry's end before its inode's, an inode without blocks before they are another's.
- * Writes that others wait for are waited for, as in 4.3BSD; what is delayed keeps the order by bpoints (buf.h), and where a drive's
- * cache could turn it about, there is a flush. e2fsck mends what is lost, and frees what nobody points to.
+ * What is on the device at a power cut, without a journal: contents come first, then what points to them: a new
+ * indirect or directory block, an inode before its entry, an entry's end before its inode's, an inode without blocks
+ * before they are another's. Writes that others wait for are waited for, as in 4.3BSD; what is delayed keeps the order
+ * by bpoints (buf.h), and where a drive's cache could turn it about, there is a flush. e2fsck mends what is lost, and
+ * frees what nobody points to.
  *
- * With a journal (ext2_transaction.c) metadata are changed between ext2_begin and ext2_end, by ext2_meta, and all that is changed there
- * is on the device after a cut, or nothing. Order: inodes, ext2_begin, allocation, buffers. So all inodes that are needed are locked
- * before ext2_begin, and none is looked up or let go of before ext2_end.
+ * With a journal (ext2_transaction.c) metadata are changed between ext2_begin and ext2_end, by ext2_meta, and all that
+ * is changed there is on the device after a cut, or nothing. Order: inodes, ext2_begin, allocation, buffers. So all
+ * inodes that are needed are locked before ext2_begin, and none is looked up or let go of before ext2_end.
  */
 #ifndef FS_EXT2_H
 #define FS_EXT2_H
@@ -39,22 +40,23 @@
 struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
     /*
-     * Blocks that are marked in the bitmap and counted as free, from bit `ahead` on: those behind what a file that grows has got. Who asks
-     * for the first of them gets them, and no bitmap is looked at. Under the bitmap's lock; never with a journal.
+     * Blocks that are marked in the bitmap and counted as free, from bit `ahead` on: those behind what a file that
+     * grows has got. Who asks for the first of them gets them, and no bitmap is looked at. Under the bitmap's lock;
+     * never with a journal.
      */
     uint32_t ahead, ahead_count;
     uint32_t passed; /* how often blocks were marked for others since they were used */
     struct table_lock lock; /* its bitmaps, in the build `groups` */
     uint32_t lost_seen[2]; /* lost_writes when a bitmap (inodes, blocks) was compared with its count last */
     bool dirty;
-    uint8_t *
-        held; /* or 0: its blocks' bitmap as allocation sees it, with what this transaction has freed; under the bitmap's lock */
+    /* Or 0: its blocks' bitmap as allocation sees it, with what this transaction has freed. Under the bitmap's lock. */
+    uint8_t *held;
 };
 
 /*
- * An indirect block's pointers to new blocks that lie one behind the other: none if `in` is 0. They are set when these have their contents, and
- * of a file without a journal later still, for many at once: before the inode goes to its block, and before that block is looked
- * at for anything but where something of the file lies.
+ * An indirect block's pointers to new blocks that lie one behind the other: none if `in` is 0. They are set when these
+ * have their contents, and of a file without a journal later still, for many at once: before the inode goes to its
+ * block, and before that block is looked at for anything but where something of the file lies.
  */
 struct pointer_to_set {
     uint32_t in, place, block, count;
@@ -68,15 +70,15 @@ struct append {
 };
 
 /*
- * What a reader in sequence leaves for the next call; of each inode (4.4BSD's cluster_read; paper `mach`, section 3.2, on why this is no
- * global variable). Block numbers are the file's.
+ * What a reader in sequence leaves for the next call; of each inode (4.4BSD's cluster_read; paper `mach`, section 3.2,
+ * on why this is no global variable). Block numbers are the file's.
  */
 struct read_state {
     uint32_t next; /* block that a read in sequence begins with */
     uint32_t asked; /* reading has begun of all blocks before this one, as far as it has to be read ahead */
     uint32_t window; /* blocks of the next request */
-    uint32_t
-        lost; /* requests until the window's limit is what it was before blocks were gone again that had not been read */
+    /* Requests until the window's limit is what it was before blocks were gone again that had not been read. */
+    uint32_t lost;
     uint32_t first, count; /* of the file's blocks from `first` on `count` lie one behind the other, */
     uint32_t block; /* from this one on of the device */
 };
@@ -157,8 +159,9 @@ static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
 }
 
 /*
- * ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. Of blocks *count at most, one behind the other, and so many then. `ahead`: so many
- * behind them are for who asks for the next one. ext2_return_ahead: those that are marked for `ip`, or all (0), are free again.
+ * ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. Of blocks *count at most, one behind the other, and so many
+ * then. `ahead`: so many behind them are for who asks for the next one. ext2_return_ahead: those that are marked for
+ * `ip`, or all (0), are free again.
  */
 int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block, uint32_t *count);
 int ext2_return_ahead(struct ext2 *fs, const struct inode *ip);
@@ -185,7 +188,9 @@ static inline uint64_t ext2_size(const struct inode *ip)
     return ip->disk.size | (ip->v.type == VREG ? (uint64_t)ip->disk.size_high << 32 : 0);
 }
 void ext2_set_size(struct inode *ip, uint64_t size);
-/* A symbolic link with its text where others have pointers: it has no blocks, but perhaps one of extended attributes. */
+/*
+ * A symbolic link with its text where others have pointers: it has no blocks, but perhaps one of extended attributes.
+ */
 static inline bool ext2_text_is_in_inode(const struct inode *ip)
 {
     return ip->v.type == VLNK && ip->disk.sectors == (ip->disk.attributes ? ip->fs->sectors_per_block : 0);
@@ -194,17 +199,20 @@ void inodes_init(uint32_t most);
 uint32_t inodes_referenced(void);
 
 /*
- * ext2_bmap.c. The block of the device that holds block `n` of a file, 0 where the file has a hole; with `allocate` never 0,
- * and `*fresh` says that its contents are whatever was there. With the inode locked. -EFBIG, -ENOSPC, -EIO.
- * With `allocate`, ext2_has_contents is to be called once the block has its contents, or will never have any. ext2_set_pointers: what is left
- * to be set is set now; with an error blocks are lost, and fsync tells of it.
- * `run`, if not null: how many blocks from `n` on follow each other on the device, 1 at least if there is one. With `allocate` it says
- * before how many are wanted; if the block is new, so are these, and they are no more.
+ * ext2_bmap.c. The block of the device that holds block `n` of a file, 0 where the file has a hole; with `allocate`
+ * never 0, and `*fresh` says that its contents are whatever was there. With the inode locked. -EFBIG, -ENOSPC, -EIO.
+ * With `allocate`, ext2_has_contents is to be called once the block has its contents, or will never have any.
+ * ext2_set_pointers: what is left to be set is set now; with an error blocks are lost, and fsync tells of it.
+ * `run`, if not null: how many blocks from `n` on follow each other on the device, 1 at least if there is one. With
+ * `allocate` it says before how many are wanted; if the block is new, so are these, and they are no more.
  */
 int ext2_bmap(struct inode *ip, uint32_t n, bool allocate, uint32_t *block, bool *fresh, uint32_t *run);
 int ext2_has_contents(struct inode *ip);
 int ext2_set_pointers(struct inode *ip);
-/* Shorter, or longer with a hole. With a journal, between ext2_begin and ext2_end, and these may be called in between, too. */
+/*
+ * Shorter, or longer with a hole. With a journal, between ext2_begin and ext2_end, and these may be called in between,
+ * too.
+ */
 int ext2_truncate(struct inode *ip, uint64_t size);
 uint64_t ext2_size_limit(const struct ext2 *fs); /* fs->size_most: by a division of 64 bits, once */
 
@@ -212,8 +220,8 @@ uint64_t ext2_size_limit(const struct ext2 *fs); /* fs->size_most: by a division
 int ext2_journal_replay(struct ext2 *fs);
 
 /*
- * ext2_transaction.c. ext2_log_open: with the boot argument journal=1 and a journal on the device it is written from now on; 0, or an
- * error. Without fs->log ext2_begin, ext2_end do nothing.
+ * ext2_transaction.c. ext2_log_open: with the boot argument journal=1 and a journal on the device it is written from
+ * now on; 0, or an error. Without fs->log ext2_begin, ext2_end do nothing.
  */
 int ext2_log_open(struct ext2 *fs);
 int ext2_log_close(struct ext2 *fs); /* all is where it belongs, and the journal empty */
@@ -222,13 +230,16 @@ void ext2_end(struct ext2 *fs);
 int ext2_go_on(struct ext2 *fs); /* ext2_end, and ext2_begin; ext2_end is to come in any case */
 bool ext2_is_full(struct ext2 *fs); /* so much has been changed that ext2_go_on is to come before more is */
 /*
- * Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite_kept or bdwrite. After an
- * error it may hold the change all the same: a caller that must leave all as it was puts that back.
+ * Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite_kept or
+ * bdwrite. After an error it may hold the change all the same: a caller that must leave all as it was puts that back.
  */
 int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait);
 void ext2_forget_meta(struct ext2 *fs, uint32_t block); /* it is free, and what stood there not wanted any more */
 int ext2_commit(struct ext2 *fs); /* all that has been changed is on the device: 0, or an error */
-/* Whether freeing blocks may help who has found none (-ENOSPC, or 0): then they are free now. Not between ext2_begin and ext2_end. */
+/*
+ * Whether freeing blocks may help who has found none (-ENOSPC, or 0): then they are free now. Not between ext2_begin
+ * and ext2_end.
+ */
 bool ext2_more_room(struct ext2 *fs, int error);
 /* What hangs on the list of orphans is removed or cut when the file system is mounted next. */
 void ext2_orphan_add(struct inode *ip);

@@ -71,7 +71,10 @@ static int bmap_allocate(struct inode *ip, bool pointers, uint32_t *block, uint3
     return error;
 }
 
-/* How many of the pointers from `p` on, before `end`, lead to blocks one behind the other, or to none; `most` are looked at. */
+/*
+ * How many of the pointers from `p` on, before `end`, lead to blocks one behind the other, or to none; `most` are
+ * looked at.
+ */
 static uint32_t in_a_row(const uint32_t *p, const uint32_t *end, uint32_t most)
 {
     uint32_t n = 1, step = *p != 0;
@@ -80,7 +83,10 @@ static uint32_t in_a_row(const uint32_t *p, const uint32_t *end, uint32_t most)
     return n;
 }
 
-/* The pointer at `place` of the indirect block `in`; how many from there on, *run at most, do so in a row in *run, if not null. */
+/*
+ * The pointer at `place` of the indirect block `in`; how many from there on, *run at most, do so in a row in *run, if
+ * not null.
+ */
 static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, uint32_t *run)
 {
     struct buf *bp = ext2_bread_shared(fs, in);
@@ -155,7 +161,10 @@ static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t 
     return error;
 }
 
-/* Where the way leads, or 0. In *run, how many blocks from there on follow one another: of as many as it says are looked at. */
+/*
+ * Where the way leads, or 0. In *run, how many blocks from there on follow one another: of as many as it says are
+ * looked at.
+ */
 static int bmap_lookup(struct inode *ip, const struct way *way, uint32_t *at, uint32_t *run)
 {
     struct ext2 *fs = ip->fs;
@@ -209,7 +218,10 @@ static int bmap_lowest(struct inode *ip, uint32_t in, uint32_t place, uint32_t m
     return 0;
 }
 
-/* Blocks where the way's pointer of `level`, which is one of `in`, leads to none: one of pointers, or *count of contents. */
+/*
+ * Blocks where the way's pointer of `level`, which is one of `in`, leads to none: one of pointers, or *count of
+ * contents.
+ */
 static int bmap_add(struct inode *ip, const struct way *way, unsigned level, uint32_t in, uint32_t *at, uint32_t *count)
 {
     bool last = level == way->levels;
@@ -319,7 +331,10 @@ static int free_tree(struct inode *ip, uint32_t block, unsigned levels)
 #define BATCH 32
 #define BATCH_LOGGED 12 /* each may be in a group of its own */
 
-/* Takes up to `most` pointers of the indirect block `in`, from place *i on, into `batch`: they are 0 now. How many, or an error. */
+/*
+ * Takes up to `most` pointers of the indirect block `in`, from place *i on, into `batch`: they are 0 now. How many, or
+ * an error.
+ */
 static int take_pointers(struct ext2 *fs, uint32_t in, uint32_t *i, uint32_t batch[], uint32_t most)
 {
     uint32_t n = 0, per = fs->block_size / 4;
@@ -339,8 +354,8 @@ static int take_pointers(struct ext2 *fs, uint32_t in, uint32_t *i, uint32_t bat
 }
 
 /*
- * The same of the part of a tree that begins with block number `from` of the file; the tree begins with `first`, before it.
- * Pointers end on the device before what they pointed to is free.
+ * The same of the part of a tree that begins with block number `from` of the file; the tree begins with `first`, before
+ * it. Pointers end on the device before what they pointed to is free.
  */
 static int free_part(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
 {
@@ -390,8 +405,9 @@ static int clear_behind(struct inode *ip, uint64_t size)
 }
 
 /*
- * Reads the blocks of pointers below `block`, a tree's root that begins with block number `first` of the file, that are gone through when all
- * from `from` on is cut: what cannot be read is known before anything has changed. `left`: so many are looked at, more are none's.
+ * Reads the blocks of pointers below `block`, a tree's root that begins with block number `first` of the file, that are
+ * gone through when all from `from` on is cut: what cannot be read is known before anything has changed. `left`: so
+ * many are looked at, more are none's.
  */
 static int read_first(struct ext2 *fs, uint32_t block, unsigned levels, uint64_t first, uint64_t from, uint32_t *left)
 {
@@ -443,8 +459,8 @@ static int free_logged(struct inode *ip, uint32_t block, bool meta)
 }
 
 /*
- * With a journal: all behind block number `from` of the file that hangs below `block`, a tree's root that begins with `first`. In steps
- * that leave the tree whole: what is freed has no pointer any more, and what has one is not free.
+ * With a journal: all behind block number `from` of the file that hangs below `block`, a tree's root that begins with
+ * `first`. In steps that leave the tree whole: what is freed has no pointer any more, and what has one is not free.
  */
 static int bmap_empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
 {

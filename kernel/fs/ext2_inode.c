@@ -1,13 +1,14 @@
 /*
  * ext2: the table of inodes in memory (ext2.h), as 4.3BSD's: hash chains with a lock each, and a list
- * of those that nobody refers to, from which room for another inode comes. Those are written by then, so taking one means no I/O.
+ * of those that nobody refers to, from which room for another inode comes. Those are written by then, so taking one
+ * means no I/O.
  *
- * Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait. The first reference comes with the
- * chain locked; from then on whoever has one makes others of it, and lets go of them, by atomic instructions alone. The last one
- * goes with the chain locked if something is to be done then, which REFERENCES_LAST says: the inode is to be written, or
- * removed, or is not on the list. One that is referred to again stays on the list until somebody looks for room: he takes those
- * that were not used since they came there, or since he was here last (second chance), so that looking up a name and
- * letting go of what it names moves nothing.
+ * Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait. The first reference comes
+ * with the chain locked; from then on whoever has one makes others of it, and lets go of them, by atomic instructions
+ * alone. The last one goes with the chain locked if something is to be done then, which REFERENCES_LAST says: the inode
+ * is to be written, or removed, or is not on the list. One that is referred to again stays on the list until somebody
+ * looks for room: he takes those that were not used since they came there, or since he was here last (second chance),
+ * so that looking up a name and letting go of what it names moves nothing.
  */
 #include "fs/ext2.h"
 
@@ -108,7 +109,9 @@ static bool leaves_list(struct inode *ip)
     return false;
 }
 
-/* One that nobody refers to, off its chain: its room is to be had. Null: there is none. `mine` is locked by the caller. */
+/*
+ * One that nobody refers to, off its chain: its room is to be had. Null: there is none. `mine` is locked by the caller.
+ */
 static struct inode *take_oldest(struct chain *mine)
 {
     table_lock(&inode_free_lock);
@@ -228,7 +231,10 @@ int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
     return error;
 }
 
-/* A reference comes: an unmount may have been past the chain, which is locked, and come to where the last one left too late. */
+/*
+ * A reference comes: an unmount may have been past the chain, which is locked, and come to where the last one left too
+ * late.
+ */
 static void tell_unmount(struct ext2 *fs)
 {
     if (unlikely(__atomic_load_n(&fs->forgetting, __ATOMIC_RELAXED)))
@@ -386,8 +392,8 @@ static bool let_go_lightly(struct inode *ip)
 }
 
 /*
- * A removed file leaves the block of its extended attributes, which is free if no other file has it too. First the inode without it: until
- * then the block's count has it, and after a power cut a count that is too high does no harm.
+ * A removed file leaves the block of its extended attributes, which is free if no other file has it too. First the
+ * inode without it: until then the block's count has it, and after a power cut a count that is too high does no harm.
  */
 static int leave_attributes(struct inode *ip)
 {
@@ -463,7 +469,10 @@ static void remove_file(struct inode *ip)
     lock_done(&ip->v.lock);
 }
 
-/* With `chain`, its own, locked, and again when this ends: while there is a reference, another may come, and change it, meanwhile. */
+/*
+ * With `chain`, its own, locked, and again when this ends: while there is a reference, another may come, and change it,
+ * meanwhile.
+ */
 static void write_back(struct inode *ip, struct chain *chain)
 {
     table_unlock(&chain->lock);
@@ -474,7 +483,10 @@ static void write_back(struct inode *ip, struct chain *chain)
     table_lock(&chain->lock);
 }
 
-/* Out of the table, and with `remove` off the medium: nobody has it any more. With `chain`, its own, locked, and to be unlocked. */
+/*
+ * Out of the table, and with `remove` off the medium: nobody has it any more. With `chain`, its own, locked, and to be
+ * unlocked.
+ */
 static void ext2_inode_let_go(struct inode *ip, struct chain *chain, bool remove)
 {
     if (ip->listed) {

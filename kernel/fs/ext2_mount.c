@@ -55,7 +55,9 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)
     return getblk(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
 
-/* What is not in memory may be older on the device than what a log has that could not be carried out: no reading of it. */
+/*
+ * What is not in memory may be older on the device than what a log has that could not be carried out: no reading of it.
+ */
 static COLD struct buf *read_none(struct ext2 *fs, uint32_t block)
 {
     struct buf *bp = ext2_getblk(fs, block);
@@ -163,8 +165,9 @@ static const char *what_is_wrong(const struct ext2_super *s, const struct blockd
 }
 
 /*
- * Bitmaps and table of group `n` lie in the group, behind its copy of the superblock, and none over another: so that whether a block is
- * a file's can be told by its own group (ext2_is_data_block). It is so wherever the feature flex_bg is not.
+ * Bitmaps and table of group `n` lie in the group, behind its copy of the superblock, and none over another: so that
+ * whether a block is a file's can be told by its own group (ext2_is_data_block). It is so wherever the feature flex_bg
+ * is not.
  */
 static bool group_is_sound(const struct ext2 *fs, uint32_t n, const struct ext2_group *g)
 {
@@ -193,8 +196,8 @@ static int count_clear(struct ext2 *fs, uint32_t block, uint32_t bits, uint32_t 
 }
 
 /*
- * The counts of a file system that was not unmounted are those of some time before: a group that says that it is full would not be looked
- * into, and one that says that it is not might count below 0. The bitmaps count.
+ * The counts of a file system that was not unmounted are those of some time before: a group that says that it is full
+ * would not be looked into, and one that says that it is not might count below 0. The bitmaps count.
  */
 static int count_anew(struct ext2 *fs)
 {

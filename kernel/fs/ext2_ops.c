@@ -102,7 +102,9 @@ static void take_link(struct inode *ip)
         ext2_update(ip, false);
 }
 
-/* A new file with its name, or nothing; with a reference in *ipp, unless that is null. Between ext2_begin and ext2_end. */
+/*
+ * A new file with its name, or nothing; with a reference in *ipp, unless that is null. Between ext2_begin and ext2_end.
+ */
 static int create_file(struct inode *dp, const char *name, uint32_t length, const struct vattr *attr,
                        const char *target, struct inode **ipp)
 {
@@ -287,8 +289,8 @@ static int ext2_remove(struct vnode *dvp, const char *name, uint32_t length, boo
 }
 
 /*
- * Whether `dp` is `ip` or lies below it; with the mount's rename lock, so that no directory moves. An error, 0 or 1. Whoever is
- * asked for the one above is locked meanwhile: so it is not removed, and the one above cannot be.
+ * Whether `dp` is `ip` or lies below it; with the mount's rename lock, so that no directory moves. An error, 0 or 1.
+ * Whoever is asked for the one above is locked meanwhile: so it is not removed, and the one above cannot be.
  */
 static int is_below(struct inode *dp, struct inode *ip)
 {
@@ -318,7 +320,10 @@ static int is_below(struct inode *dp, struct inode *ip)
     return result == -ELOOP ? ext2_error(fs, "directory", dp->number) : result; /* a circle */
 }
 
-/* Both directories locked, the one above first: whoever goes down the tree holds the one above and waits for the one below. */
+/*
+ * Both directories locked, the one above first: whoever goes down the tree holds the one above and waits for the one
+ * below.
+ */
 static int lock_two(struct inode *a, struct inode *b)
 {
     if (a == b) {
@@ -362,8 +367,8 @@ static void move_back(const struct move *m, enum moved so_far)
 }
 
 /*
- * In 4.3BSD's order: the file has a link more while it has, or may have, two names. Until its old name has ended all can be undone; whoever
- * had the new one loses it only then. Between ext2_begin and ext2_end.
+ * In 4.3BSD's order: the file has a link more while it has, or may have, two names. Until its old name has ended all
+ * can be undone; whoever had the new one loses it only then. Between ext2_begin and ext2_end.
  */
 static int move_file(const struct move *m)
 {
@@ -472,7 +477,8 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
 }
 
 /*
- * -ENOTEMPTY if what has the name so far is a directory that `from` lies in. None can become one while the rename lock is held.
+ * -ENOTEMPTY if what has the name so far is a directory that `from` lies in. None can become one while the rename lock
+ * is held.
  */
 static int is_above(struct inode *from, struct inode *to, const char *name, uint32_t length)
 {
@@ -525,7 +531,10 @@ static int ext2_rename(struct vnode *fdvp, const char *name, uint32_t length, st
     return error;
 }
 
-/* Where block `n` of the file lies, 0: nowhere, and how many follow each other there: by what was looked up last, if it is in that. */
+/*
+ * Where block `n` of the file lies, 0: nowhere, and how many follow each other there: by what was looked up last, if it
+ * is in that.
+ */
 static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t *block, uint32_t *count)
 {
     if (n - r->first >= r->count) {
@@ -544,7 +553,10 @@ static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t 
 #define WINDOW_GROWS 4u /* times: on a drive with a mechanism each small request costs a turn */
 #define LOST_FOR 8u /* requests for which a lost block halves the limit of the window */
 
-/* Reading begins of as many blocks as one request is to have now, from the first on that has not been asked for; `end`: the file's. */
+/*
+ * Reading begins of as many blocks as one request is to have now, from the first on that has not been asked for; `end`:
+ * the file's.
+ */
 static __attribute__((noinline)) void ext2_ask(struct inode *ip, struct read_state *r, uint32_t end)
 {
     struct ext2 *fs = ip->fs;
@@ -564,8 +576,9 @@ static __attribute__((noinline)) void ext2_ask(struct inode *ip, struct read_sta
 }
 
 /*
- * Reads ahead, for a reader who wants `wanted` blocks from `n` on: if he goes on where he ended, a window more that grows with each request
- * up to what the cache can bear (lost), and the next request begins when there is less than a window of blocks before him.
+ * Reads ahead, for a reader who wants `wanted` blocks from `n` on: if he goes on where he ended, a window more that
+ * grows with each request up to what the cache can bear (lost), and the next request begins when there is less than a
+ * window of blocks before him.
  */
 static void ext2_read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint32_t wanted, uint32_t end)
 {
@@ -687,9 +700,9 @@ static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool f
 #define WORTH_A_REQUEST 16u /* parts of the longest one */
 
 /*
- * What a file gets in whole blocks one behind the other will not change again soon: writing begins when it is as much as a request is to
- * have, or when the next block lies elsewhere, as behind a block of pointers (4.4BSD's cluster_write). The rest of it is a delayed write
- * like any other.
+ * What a file gets in whole blocks one behind the other will not change again soon: writing begins when it is as much
+ * as a request is to have, or when the next block lies elsewhere, as behind a block of pointers (4.4BSD's
+ * cluster_write). The rest of it is a delayed write like any other.
  */
 static void written_whole(struct inode *ip, uint32_t block, uint32_t count)
 {
@@ -711,8 +724,8 @@ static void written_whole(struct inode *ip, uint32_t block, uint32_t count)
 }
 
 /*
- * Whole blocks, `count` of them from `block` on. An error: those that it has not come to are all 0 if they are `fresh`, as what was there
- * before is nobody's business; else they are what they were.
+ * Whole blocks, `count` of them from `block` on. An error: those that it has not come to are all 0 if they are `fresh`,
+ * as what was there before is nobody's business; else they are what they were.
  */
 static int ext2_write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint32_t count, bool fresh)
 {
@@ -772,8 +785,8 @@ static int ext2_overwrite(struct vnode *vp, struct uio *uio)
 #define BLOCKS_OF_A_TRANSACTION 32u
 
 /*
- * Into block `n` of the file, or, if `part` is more than is behind `within` there, into several whole ones: in one transaction with
- * the blocks, if they are new.
+ * Into block `n` of the file, or, if `part` is more than is behind `within` there, into several whole ones: in one
+ * transaction with the blocks, if they are new.
  */
 static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t within, uint32_t part)
 {
@@ -953,7 +966,10 @@ static int ext2_fsync(struct vnode *vp)
     /* Without a journal, the counts of what is free are none of the file's: after a cut they are counted anew. */
     int e = fs->log ? ext2_commit(fs) : bflush_cache(fs->device);
     error = error ? error : e;
-    /* Whose contents a lost write had is not known: each file that was there then is told, once, whoever asks first (as Linux' errseq_t). */
+    /*
+     * Whose contents a lost write had is not known: each file that was there then is told, once, whoever asks first (as
+     * Linux' errseq_t).
+     */
     uint32_t lost = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_ACQUIRE);
     bool more = __atomic_exchange_n(&ip->lost_seen, lost, __ATOMIC_RELAXED) != lost;
     return error ? error : more ? -EIO : 0;

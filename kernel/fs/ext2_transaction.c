@@ -1,24 +1,29 @@
 /*
- * ext2: the journal that this kernel writes (ext2.h), a JBD log as ext3's, of metadata; contents are written before the transaction
- * that leads to them (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c reads it).
+ * ext2: the journal that this kernel writes (ext2.h), a JBD log as ext3's, of metadata; contents are written before the
+ * transaction that leads to them (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c reads
+ * it).
  *
- * One transaction runs at a time, a compound of whatever is done between ext2_begin and ext2_end. The buffers that it has changed are
- * pinned in the cache. ext2_commit, at fsync, sync, and when there is no room for another operation, waits until nobody is between
- * the two, and then, in this order:
+ * One transaction runs at a time, a compound of whatever is done between ext2_begin and ext2_end. The buffers that it
+ * has changed are pinned in the cache. ext2_commit, at fsync, sync, and when there is no room for another operation,
+ * waits until nobody is between the two, and then, in this order:
  *
- *   contents that are delayed, and a flush | descriptors and blocks, and the blocks that are revoked, to the log, and a flush |
- *   the commit block, and a flush | the buffers become delayed writes
+ *   contents that are delayed, and a flush
+ *   descriptors and blocks, and the blocks that are revoked, to the log, and a flush
+ *   the commit block, and a flush
+ *   the buffers become delayed writes
  *
  * When the log has no room for another transaction, all of these are written, and the log begins anew (checkpoint).
  *
- * A block that is freed is nobody's before the transaction is committed (ext2_alloc.c, `held`): until then a crash makes it again what it
- * was. Metadata that are freed are revoked: an older copy in the log must not come over what stands there later.
+ * A block that is freed is nobody's before the transaction is committed (ext2_alloc.c, `held`): until then a crash
+ * makes it again what it was. Metadata that are freed are revoked: an older copy in the log must not come over what
+ * stands there later.
  *
- * Inodes without links that somebody has open, and files that are cut in several transactions, hang on the superblock's list of
- * orphans, from inode to inode by dtime, so that whoever mounts next goes on.
+ * Inodes without links that somebody has open, and files that are cut in several transactions, hang on the superblock's
+ * list of orphans, from inode to inode by dtime, so that whoever mounts next goes on.
  *
- * Locking: log->lock is had for reading between ext2_begin and ext2_end, for writing by ext2_commit. It comes behind inodes, before
- * allocation and buffers; who has it for reading waits for no inode. log->counts, a simple lock, guards what follows it.
+ * Locking: log->lock is had for reading between ext2_begin and ext2_end, for writing by ext2_commit. It comes behind
+ * inodes, before allocation and buffers; who has it for reading waits for no inode. log->counts, a simple lock, guards
+ * what follows it.
  */
 #include <errno.h>
 #include <string.h>
@@ -69,7 +74,7 @@ static uint32_t transaction_most(const struct ext2 *fs, uint32_t blocks)
     return most + most / per_descriptor(fs) + 1 + REVOKED_MOST * sizeof(uint32_t) / (fs->block_size - 16) + 1 + 1;
 }
 
-/* A block of the log ------------------------------------------------------------------------------------------------------ */
+/* A block of the log ----------------------------------------------------------------------------------------------- */
 
 static uint32_t next_place(struct ext2_log *log)
 {
@@ -120,7 +125,7 @@ static int write_log_super(struct ext2 *fs, uint32_t start)
     return error ? error : bflush_write(fs->device);
 }
 
-/* Between begin and end ----------------------------------------------------------------------------------------------------- */
+/* Between begin and end -------------------------------------------------------------------------------------------- */
 
 /* Room for what all who are in between may change yet, and `more` others. With log->counts. */
 static bool transaction_has_room(const struct ext2_log *log, uint32_t more)
@@ -258,9 +263,12 @@ void ext2_forget_meta(struct ext2 *fs, uint32_t block)
     simple_lock_leave(&log->counts, s);
 }
 
-/* Commit -------------------------------------------------------------------------------------------------------------------- */
+/* Commit ----------------------------------------------------------------------------------------------------------- */
 
-/* The next block of the transaction, as it stands in the log; its tag goes to *tag. Nobody changes it: nobody is in between. */
+/*
+ * The next block of the transaction, as it stands in the log; its tag goes to *tag. Nobody changes it: nobody is in
+ * between.
+ */
 static int write_copy(struct ext2 *fs, const struct buf *of, struct jbd_tag *tag, uint32_t flags)
 {
     int error;
@@ -279,8 +287,8 @@ static int write_copy(struct ext2 *fs, const struct buf *of, struct jbd_tag *tag
 }
 
 /*
- * Descriptors, each with its blocks behind it. A thread has one buffer at a time: the tags are put together first, in a page, and
- * the descriptor is written behind its blocks.
+ * Descriptors, each with its blocks behind it. A thread has one buffer at a time: the tags are put together first, in a
+ * page, and the descriptor is written behind its blocks.
  */
 static int transaction_write_blocks(struct ext2 *fs)
 {
@@ -371,7 +379,9 @@ static int checkpoint(struct ext2 *fs)
     return error;
 }
 
-/* What the transaction has changed may be written to its place; or it is in memory alone, and goes from there (`drop`). */
+/*
+ * What the transaction has changed may be written to its place; or it is in memory alone, and goes from there (`drop`).
+ */
 static void unpin_all(struct ext2_log *log, bool drop)
 {
     for (uint32_t i = 0; i < log->pinned; i++)
@@ -380,8 +390,9 @@ static void unpin_all(struct ext2_log *log, bool drop)
 }
 
 /*
- * With log->lock for writing. An error of contents is no error of it: it stays the device's, for who asks (ext2_commit). If the log cannot
- * be written, what the transaction has changed stays pinned until the unmount: so all that memory has, inodes and blocks, is of one state.
+ * With log->lock for writing. An error of contents is no error of it: it stays the device's, for who asks
+ * (ext2_commit). If the log cannot be written, what the transaction has changed stays pinned until the unmount: so all
+ * that memory has, inodes and blocks, is of one state.
  */
 static int commit(struct ext2 *fs)
 {
@@ -447,7 +458,7 @@ bool ext2_more_room(struct ext2 *fs, int error)
     return error == -ENOSPC && fs->log && !fs->log->error && commit_what_is_held(fs);
 }
 
-/* Orphans ------------------------------------------------------------------------------------------------------------------- */
+/* Orphans ---------------------------------------------------------------------------------------------------------- */
 
 static void set_first_orphan(struct ext2 *fs, uint32_t number)
 {
@@ -558,7 +569,7 @@ int ext2_orphans_end(struct ext2 *fs)
     return 0;
 }
 
-/* The whole of it ----------------------------------------------------------------------------------------------------------- */
+/* The whole of it -------------------------------------------------------------------------------------------------- */
 
 static int read_log_super(struct ext2 *fs, struct ext2_log *log)
 {
@@ -619,8 +630,8 @@ static struct ext2_log *new_log(void)
 static uint32_t logs; /* that are open */
 
 /*
- * How large a transaction may be: half of the cache's buffers, of a second journal a quarter, as both could have pinned theirs; a third
- * of the log, which has room for two with all that belongs to them. -EINVAL: none fits.
+ * How large a transaction may be: half of the cache's buffers, of a second journal a quarter, as both could have pinned
+ * theirs; a third of the log, which has room for two with all that belongs to them. -EINVAL: none fits.
  */
 static int limit(struct ext2 *fs, struct ext2_log *log)
 {

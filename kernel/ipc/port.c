@@ -393,7 +393,9 @@ struct port *port_import(const struct wire_right *from, unsigned node)
     return p;
 }
 
-/* A send-once right has been used by that node: one that it was given, or another one has passed on. With names_lock. */
+/*
+ * A send-once right has been used by that node: one that it was given, or another one has passed on. With names_lock.
+ */
 static void once_used(struct port *p, unsigned node)
 {
     struct given *g = given_of(p, node);

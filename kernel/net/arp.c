@@ -2,8 +2,9 @@
  * Who has which IP address (RFC 826). An entry that is asked for keeps the last packet that waits for the answer; it is
  * replaced when another address needs its place.
  *
- * Of RFC 5227: whoever probes for our address is answered, whoever uses it is told of us, once in ten seconds, and we go on
- * using it (2.4, c). We do not probe for it ourselves: it is given by a boot argument, and three seconds would pass.
+ * Of RFC 5227: whoever probes for our address is answered, whoever uses it is told of us, once in ten seconds, and we
+ * go on using it (2.4, c). We do not probe for it ourselves: it is given by a boot argument, and three seconds would
+ * pass.
  *
  * Locking: arp_lock guards the table.
  */

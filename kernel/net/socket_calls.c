@@ -1,6 +1,7 @@
 /*
  * System calls on sockets (user/abi.h). The first socket starts the interface and TCP's timers. Internet addresses
- * only, streams (socket.h) and datagrams (datagram.h); what there is not is -EPROTONOSUPPORT, -EAFNOSUPPORT, -ENOPROTOOPT or -EOPNOTSUPP.
+ * only, streams (socket.h) and datagrams (datagram.h); what there is not is -EPROTONOSUPPORT, -EAFNOSUPPORT,
+ * -ENOPROTOOPT or -EOPNOTSUPP.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -616,7 +616,9 @@ static uint32_t make_error(uint32_t length)
     return IP_HEADER + length;
 }
 
-/* Good datagrams, and errors about some, with bytes changed, cut or added, and anything at all; sockets read, or not. */
+/*
+ * Good datagrams, and errors about some, with bytes changed, cut or added, and anything at all; sockets read, or not.
+ */
 HOST_TEST(packets_of_any_content_take_nothing_down_and_leave_nothing)
 {
     begin(8);

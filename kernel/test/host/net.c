@@ -1,7 +1,8 @@
 /*
- * The network stack, frame by frame, against what has to come back; and frames of any content, which take nothing down and lose
- * no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c
- * mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
+ * The network stack, frame by frame, against what has to come back; and frames of any content, which take nothing down
+ * and lose no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c net/in_cksum.c
+ * net/ether_output.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/net.h"
 
@@ -401,7 +402,9 @@ HOST_TEST(datagrams_wait_for_their_reader)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
-/* Good frames with some bytes changed, and anything at all, of any length: with the checksums made right again, mostly. */
+/*
+ * Good frames with some bytes changed, and anything at all, of any length: with the checksums made right again, mostly.
+ */
 HOST_TEST(frames_of_any_content_take_nothing_down_and_lose_no_buffer)
 {
     begin();

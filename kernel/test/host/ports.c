@@ -1,9 +1,9 @@
 /*
  * Ports over several nodes: one program is each of them in turn, with its own names. Rights are made, sent, passed on
  * and dropped at random; messages between two nodes keep their order, and come late; nodes are given up, and begin
- * anew; memory is out for a while. At every moment nobody is told that a port has no senders while somebody can send; who waits for an answer gets
- * it, or is told that none will come; in the end nothing is left. Sources: ipc/message.c mem/zone.c mem/page.c
- * lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * anew; memory is out for a while. At every moment nobody is told that a port has no senders while somebody can send;
+ * who waits for an answer gets it, or is told that none will come; in the end nothing is left. Sources: ipc/message.c
+ * mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  */
 #include "ipc/port.c"
 

@@ -2,8 +2,9 @@
  * TCP and its sockets: system calls above, segments below, both in simulated time. Scripts of segments; a peer that
  * is another TCP, with arithmetic of its own, over a wire that loses, repeats, reorders, delays and damages; segments
  * of any content; memory that is out at any place. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c
- * net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c net/socket.c net/direct.c net/socket_options.c
- * net/tcp_input.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
+ * net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c net/socket.c net/direct.c
+ * net/socket_options.c net/tcp_input.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c
+ * lib/bootargs.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h" TCP_FEW=100
  */
 #include "net/socket_calls.c"

@@ -420,7 +420,7 @@ HOST_TEST(random_lines)
     CHECK(tty.dropped > 0);
 }
 
-/* ---- Each character and each flag of the modes, by its name: at the value that it has at first, at another, and at none. */
+/* ---- Each character and each flag of the modes: at the value that it has at first, at another, and at none. */
 
 static struct user_termios modes_now(void)
 {
@@ -435,7 +435,10 @@ static void use(const struct user_termios *t)
     sent = signal_number = 0;
 }
 
-/* `@` in `typed` is the character; `text` is read when it does what it is for, `plain` when it is a character like others. */
+/*
+ * `@` in `typed` is the character; `text` is read when it does what it is for, `plain` when it is a character like
+ * others.
+ */
 static const struct character {
     unsigned which;
     int first; /* or -1: there is none at first */

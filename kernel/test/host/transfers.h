@@ -1,20 +1,23 @@
 /*
- * Transfers that fail (included by ext2.c). Each operation of the list below is tried on the same tree again and again, and each time
- * another of its transfers, a block or a flush, fails. A model judges, which is the tree before it and the tree after it without a
- * fault, and so does e2fsck:
+ * Transfers that fail (included by ext2.c). Each operation of the list below is tried on the same tree again and again,
+ * and each time another of its transfers, a block or a flush, fails. A model judges, which is the tree before it and
+ * the tree after it without a fault, and so does e2fsck:
  *
  *   what is seen then, by the same mount, is the one or the other; the latter if the operation told of no error
  *   the operation again, with the drive well, comes to the tree after it (`ONCE`)
- *   what sync has acknowledged is what a cut of the power leaves; and so is what fsync has, of the first call or the second one
- *   what is unmounted then is sound, or e2fsck was asked for, and mends it; it has the one tree or the other
+ *   what sync has acknowledged is what a cut of the power leaves; and so is what fsync has, of the first call or the
+ *   second one what is unmounted then is sound, or e2fsck was asked for, and mends it; it has the one tree or the other
  *   no file is changed but the one that is operated upon
  *
- * A new operation is a line of `operations`: its name, what it does, and what is done before, on a cache that then knows nothing,
- * or (`warm`) knows all, with what is delayed. `parts`: a file that may have come to some of what is written, cut or added.
- * `fails`: some case is known not to hold; the test then looks for one that does not, and once all do, it says so: then the mark goes.
+ * A new operation is a line of `operations`: its name, what it does, and what is done before, on a cache that then
+ * knows nothing, or (`warm`) knows all, with what is delayed. `parts`: a file that may have come to some of what is
+ * written, cut or added.
+ * `fails`: some case is known not to hold; the test then looks for one that does not, and once all do, it says so: then
+ * the mark goes.
  *
- * EXT2_TRANSFERS of the environment: all cases, not some of them, of the operations whose names begin with it ("all": of each), and
- * what is wrong in each that does not hold; "log": many drives that fail under a journal's transactions (at the end of this file).
+ * EXT2_TRANSFERS of the environment: all cases, not some of them, of the operations whose names begin with it ("all":
+ * of each), and what is wrong in each that does not hold; "log": many drives that fail under a journal's transactions
+ * (at the end of this file).
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -89,7 +92,7 @@ static int flush_or_fail(struct blockdev *d)
     return 0;
 }
 
-/* Pictures ----------------------------------------------------------------------------------------------------------------- */
+/* Pictures --------------------------------------------------------------------------------------------------------- */
 
 struct names {
     uint32_t count;
@@ -199,7 +202,10 @@ static void draw_all(struct picture *p)
     nothing_is_held();
 }
 
-/* What of a file may have been written, cut or added in part: each byte is that of before or after, or one that was never written. */
+/*
+ * What of a file may have been written, cut or added in part: each byte is that of before or after, or one that was
+ * never written.
+ */
 static bool parts_are_good(const struct picture *p)
 {
     const struct picture *b = &shared->before, *a = &shared->after;
@@ -258,7 +264,7 @@ static int judge(const char *when, const struct picture *p)
     is_neither(when, p);
 }
 
-/* One case --------------------------------------------------------------------------------------------------------------- */
+/* One case --------------------------------------------------------------------------------------------------------- */
 
 static int status_of(const char *format, const char *path)
 {
@@ -404,7 +410,7 @@ static bool holds(uint32_t at, enum how how, bool say)
     return !status;
 }
 
-/* The operations ----------------------------------------------------------------------------------------------------------- */
+/* The operations --------------------------------------------------------------------------------------------------- */
 
 static void must(int error)
 {
@@ -896,9 +902,9 @@ HOST_TEST(each_transfer_fails_with_a_journal)
 }
 
 /*
- * A drive that fails for good, or for the rest of an operation, in the middle of many that are delayed, with a journal. What memory has is the
- * tree behind the operations that have told of no error, whatever is read and done then; the device has one of the trees from the last
- * sync on, with nothing to mend.
+ * A drive that fails for good, or for the rest of an operation, in the middle of many that are delayed, with a journal.
+ * What memory has is the tree behind the operations that have told of no error, whatever is read and done then; the
+ * device has one of the trees from the last sync on, with nothing to mend.
  */
 #define STEPS_MOST 16u
 #define DRIVES 12u
@@ -1038,8 +1044,9 @@ HOST_TEST(a_log_that_cannot_be_written_leaves_memory_whole)
 
 /*
  * A transfer that fails in the middle of many operations, of which much is delayed, with and without a journal: each
- * operation gives what it gives without the fault, up to the first that tells of an error; what is seen then is the tree
- * before or behind that one. Only contents may be lost later, and sync tells of them. EXT2_TRANSFERS=middle has more.
+ * operation gives what it gives without the fault, up to the first that tells of an error; what is seen then is the
+ * tree before or behind that one. Only contents may be lost later, and sync tells of them. EXT2_TRANSFERS=middle has
+ * more.
  */
 #define MIDDLES 10u
 #define MIDDLES_ALL 600u
@@ -1201,7 +1208,9 @@ static void fail_somewhere(struct random random)
     if (getenv("EXT2_STEPS"))
         printf("%s of sector %d failed %s, at transfer %u of %u\n", shared->what ? shared->what : "nothing",
                (int)shared->sector, how_it_fails[fails_how], fails_at, middle->transfers);
-    /* Without a log all that was delayed may be lost with a drive that writes nothing for a while: the rest is sound. */
+    /*
+     * Without a log all that was delayed may be lost with a drive that writes nothing for a while: the rest is sound.
+     */
     bool gone = !with_log && fails_how == DEAD && shared->what && strcmp(shared->what, "read"), whole = gone;
     const char *but = op ? op->parts : 0;
     if (!gone) {

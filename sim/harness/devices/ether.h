@@ -1,5 +1,6 @@
-// The Ethernet wire's far end: frames from a pcap file, from other nodes, a TAP device or libslirp, and what the target sends. A
-// frame takes its time on the wire, as hw/ether/phy.py has it: here too it is in one piece, at the cycle of its last bit.
+// The Ethernet wire's far end: frames from a pcap file, from other nodes, a TAP device or libslirp, and what the target
+// sends. A frame takes its time on the wire, as hw/ether/phy.py has it: here too it is in one piece, at the cycle of
+// its last bit.
 #pragma once
 #include <deque>
 #include <functional>
@@ -25,8 +26,8 @@ class EtherPort final : public Device {
 
     // The file's frames begin, if they wait for the program. The caller of this and the next has the node look again.
     void go(uint64_t cycle);
-    // A load by itself: from the cycle on, each `period` cycles, a UDP datagram of `bytes` bytes to port 9 of the target, as a
-    // frame with another source port each, as many as were said before.
+    // A load by itself: from the cycle on, each `period` cycles, a UDP datagram of `bytes` bytes to port 9 of the
+    // target, as a frame with another source port each, as many as were said before.
     void flood_frames(uint32_t count) { flood_left = count; }
     void flood(uint64_t cycle, uint32_t period, uint32_t bytes);
     bool waits_for_program() const { return start == ETHER_START_PROGRAM; }

@@ -1,4 +1,7 @@
-/* Executes the programs that a list names, one a line (`list`, or its argument), and says what became of each: the verification suite on the machine. */
+/*
+ * Executes the programs that a list names, one a line (`list`, or its argument), and says what became of each: the
+ * verification suite on the machine.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* The part of context switching that is the same for all assembler back ends; they provide chg_context and csw_begin. */
+/*
+ * The part of context switching that is the same for all assembler back ends; they provide chg_context and csw_begin.
+ */
 #include <stdint.h>
 
 #include "csw.h"

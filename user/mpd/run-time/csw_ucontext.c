@@ -1,7 +1,7 @@
 /*
- * Switching contexts by <ucontext.h>: System V's system calls, or a thread library's functions that stay in user mode. Building
- * a context begins with getcontext, a system call, in both, as in the ports that paper `mpd` describes; CSW_LIBRARY_ALONE
- * shows what it costs without.
+ * Switching contexts by <ucontext.h>: System V's system calls, or a thread library's functions that stay in user mode.
+ * Building a context begins with getcontext, a system call, in both, as in the ports that paper `mpd` describes;
+ * CSW_LIBRARY_ALONE shows what it costs without.
  */
 #include "csw.h"
 

@@ -1,6 +1,7 @@
 /*
- * Processes share MPD_THREADS threads of the operating system, one list of those that are ready, and one lock of all that the
- * run-time system has. A process that waits holds the lock while it switches; the one that goes on gives it up.
+ * Processes share MPD_THREADS threads of the operating system, one list of those that are ready, and one lock of all
+ * that the run-time system has. A process that waits holds the lock while it switches; the one that goes on gives it
+ * up.
  */
 #ifndef MPD_MANY_H
 #define MPD_MANY_H

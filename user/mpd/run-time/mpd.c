@@ -705,8 +705,8 @@ static void awaken_waiters(struct mpd_op *op)
 }
 
 /*
- * A receive statement that waits first gets the invocation itself; where an input statement waits first it may refuse it,
- * so all that wait look again, in their order.
+ * A receive statement that waits first gets the invocation itself; where an input statement waits first it may refuse
+ * it, so all that wait look again, in their order.
  */
 static void arrive(struct mpd_op *op, struct mpd_invocation *b)
 {

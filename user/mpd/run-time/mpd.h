@@ -61,8 +61,8 @@ void mpd_wake(struct mpd_sem *s);
 
 /*
  * Operations. An operation is served by a proc, which the invoking process executes itself unless the proc replies or
- * forwards (`apart`), or by input statements, which take invocations from its queue. A capability is valid as long as its
- * serial number is the operation's.
+ * forwards (`apart`), or by input statements, which take invocations from its queue. A capability is valid as long as
+ * its serial number is the operation's.
  */
 enum mpd_kind { MPD_PROC, MPD_APART, MPD_IN, MPD_NOOP, MPD_REMOTE };
 
@@ -226,8 +226,8 @@ static inline void mpd_loop(void)
 }
 
 /*
- * On entry of what has a frame of any size: looks before anything is written where no stack may be, and reports an overflow on
- * another stack.
+ * On entry of what has a frame of any size: looks before anything is written where no stack may be, and reports an
+ * overflow on another stack.
  */
 static inline __attribute__((always_inline)) void mpd_check(void)
 {

@@ -1,7 +1,8 @@
 /*
- * Virtual machines on other nodes, over TCP. Each node runs the same program; `PROGRAM mpdx [PORT]` is its execution manager, which
- * makes a virtual machine, a process of the system, of every connection. The first one, where the program began, is connected to
- * all others and passes on what they say to each other. An operation or a resource of another virtual machine is a proxy here.
+ * Virtual machines on other nodes, over TCP. Each node runs the same program; `PROGRAM mpdx [PORT]` is its execution
+ * manager, which makes a virtual machine, a process of the system, of every connection. The first one, where the
+ * program began, is connected to all others and passes on what they say to each other. An operation or a resource of
+ * another virtual machine is a proxy here.
  */
 #include "remote.h"
 
@@ -675,8 +676,8 @@ static bool look(mpd_int milliseconds)
 }
 
 /*
- * No process of this virtual machine can go on. In the first one the program ends when all others say twice in a row that they are
- * idle, too, and as many messages have come as were sent (Mattern's four counters).
+ * No process of this virtual machine can go on. In the first one the program ends when all others say twice in a row
+ * that they are idle, too, and as many messages have come as were sent (Mattern's four counters).
  */
 static bool all_are_quiet(void)
 {

@@ -1,4 +1,7 @@
-/* Virtual machines on other nodes, as the code that the compiler makes sees them; only programs that use some are linked with it. */
+/*
+ * Virtual machines on other nodes, as the code that the compiler makes sees them; only programs that use some are
+ * linked with it.
+ */
 #ifndef MPD_REMOTE_H
 #define MPD_REMOTE_H
 

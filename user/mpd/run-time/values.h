@@ -125,7 +125,10 @@ void mpd_assign_array(const struct mpd_array *to, const struct mpd_array *from, 
 /* As a parameter has it: lower bound, and upper one if it is told (`known`). */
 void mpd_rebase(struct mpd_array *a, int dim, mpd_int low, mpd_int high, bool known, const char *location);
 struct mpd_array mpd_inline_array(void *data, uint32_t size, int dims, const mpd_int *bounds);
-/* A slice: for each dimension its bounds; `kept` says which of them stay dimensions. INT32_MIN and INT32_MAX: the array's. */
+/*
+ * A slice: for each dimension its bounds; `kept` says which of them stay dimensions. INT32_MIN and INT32_MAX: the
+ * array's.
+ */
 struct mpd_array mpd_slice(const struct mpd_array *a, int dims, const mpd_int *bounds, const bool *kept,
                            const char *location);
 mpd_int mpd_low(const struct mpd_array *a, int dims, mpd_int dim, const char *location);
