@@ -244,10 +244,10 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
     CHECK(mkdtemp(folder));
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O %s"
-        " -U %s -E root_owner=0:0,hash_seed=%s %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
-        folder, kib, image, features, SAME_UUID, SAME_UUID, options, image, image);
+    shell("PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O %s"
+          " -U %s -E root_owner=0:0,hash_seed=%s %s %s 2>/dev/null >&2 &&"
+          " debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
+          folder, kib, image, features, SAME_UUID, SAME_UUID, options, image, image);
     read_image();
     host_lock_waits = others_run;
 #if UNIX_SERIAL
@@ -1581,10 +1581,10 @@ static void journalled_image(void)
     CHECK(mkdtemp(folder));
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; cd %s; truncate -s 4M image; mke2fs -q -F -t ext2 -O "
-        "none,filetype,sparse_super,has_journal -J size=1 -b 1024 -I 128 -N 128 -U %s -E hash_seed=%s image >/dev/null 2>&1",
-        folder, SAME_UUID, SAME_UUID);
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; truncate -s 4M image; mke2fs -q -F -t ext2 -O "
+          "none,filetype,sparse_super,has_journal -J size=1 -b 1024 -I 128 -N 128 -U %s -E hash_seed=%s image"
+          " >/dev/null 2>&1",
+          folder, SAME_UUID, SAME_UUID);
     shell("cd %s; for i in 1 2 3 4 5 6; do head -c 5000 /dev/zero | tr '\\0' $i | head -c 3072 >part$i; done; "
           "printf '\\300\\073\\071\\230' >magic; head -c 1020 part6 >>magic; cat part? >all",
           folder);

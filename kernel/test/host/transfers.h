@@ -39,8 +39,8 @@ struct operation {
     int (*before)(void); /* or 0 */
     const char *parts;   /* or 0 */
     bool warm;
-    bool
-        acknowledges; /* what it is done for: what was written before is on the medium. If it cannot be written, it is 0 */
+    /* What it is done for: what was written before is on the medium. If it cannot be written, it is 0. */
+    bool acknowledges;
     unsigned fails; /* 1: without a journal, 2: with one */
 };
 
