@@ -27,6 +27,8 @@
 #define SYS_GETPGRP 81     /* () */
 #define SYS_SETPGID 82     /* (id, group) */
 #define SYS_GETRUSAGE 117  /* (who, struct user_rusage *) */
+#define SYS_GETRLIMIT 144  /* (USER_RLIMIT_..., struct user_rlimit *) */
+#define SYS_SETRLIMIT 145  /* (USER_RLIMIT_..., const struct user_rlimit *) */
 #define SYS_KILLPG 146     /* (group, signal) */
 #define SYS_SETSID 147     /* () */
 
@@ -87,6 +89,7 @@
 #define SYS_RENAME 128 /* (path, new) */
 #define SYS_TRUNCATE 129 /* (path, size) */
 #define SYS_FTRUNCATE 130 /* (fd, size) */
+#define SYS_FLOCK 131 /* (fd, LOCK_SH, LOCK_EX or LOCK_UN, with LOCK_NB or without) */
 #define SYS_MKDIR 136 /* (path, mode) */
 #define SYS_RMDIR 137 /* (path) */
 #define SYS_UTIMES 138 /* (path, const struct timeval[2]) */
@@ -171,7 +174,17 @@
 #define SYS_FCHMODAT 272 /* (fd, path, mode, flags: AT_SYMLINK_NOFOLLOW, EOPNOTSUPP of a symbolic link) */
 #define SYS_FCHOWNAT 273 /* (fd, path, owner, group, flags: as fstatat) */
 #define SYS_UTIMENSAT 274 /* (fd, path or 0: the file of fd, const struct timespec[2] or 0, flags: as fstatat) */
+#define SYS_TIMER_CREATE 275 /* (clock, const struct user_sigevent * or 0: SIGALRM, with its id) gives its id */
+#define SYS_TIMER_SETTIME 276 /* (id, 1: until, const struct user_itimerspec *, struct user_itimerspec *old or 0) */
+#define SYS_TIMER_GETTIME 277 /* (id, struct user_itimerspec *) */
+#define SYS_TIMER_GETOVERRUN 278 /* (id) */
+#define SYS_TIMER_DELETE 279 /* (id) */
+/* (thread) of this process: its calls with USER_CANCELS are ECANCELED from now on, and the one in which it waits */
+#define SYS_THREAD_CANCEL 280
+#define SYS_SYSTEM_INFO 281 /* (struct user_system_info *) */
+#define SYS_MADVISE 282 /* (address, size, advice) */
 #define SYS_CALLS 288
+#define USER_CANCELS 0x10000 /* or-ed to a call's number */
 
 /* Clocks, as Linux numbers them. */
 #define USER_CLOCK_REALTIME 0
@@ -237,6 +250,7 @@
 #define USER_SI_USER 0 /* kill */
 #define USER_SI_KERNEL 0x80
 #define USER_SI_QUEUE -1
+#define USER_SI_TIMER -2
 #define USER_SI_TKILL -6 /* thread_kill */
 /* what a child did, */
 #define USER_CLD_EXITED 1
@@ -281,13 +295,31 @@
 #define USER_MS_ASYNC 1
 #define USER_MS_INVALIDATE 2
 #define USER_MS_SYNC 4
+#define USER_MADV_DONTNEED 4 /* memory of 0 again; all below is advice that is not followed */
 #define USER_INHERIT_SHARE 0
 #define USER_INHERIT_COPY 1
 #define USER_INHERIT_NONE 2
 
+#define USER_SIGEV_NONE 1
+#define USER_SIGEV_SIGNAL 2
+
 #define USER_ITIMER_REAL 0
 #define USER_ITIMER_VIRTUAL 1
 #define USER_ITIMER_PROF 2
+
+/* Limits, as 4.4BSD numbers them; what each does: proc/README.md. */
+#define USER_RLIMIT_CPU 0 /* seconds */
+#define USER_RLIMIT_FSIZE 1
+#define USER_RLIMIT_DATA 2
+#define USER_RLIMIT_STACK 3
+#define USER_RLIMIT_CORE 4
+#define USER_RLIMIT_RSS 5
+#define USER_RLIMIT_MEMLOCK 6
+#define USER_RLIMIT_NPROC 7
+#define USER_RLIMIT_NOFILE 8
+#define USER_RLIMIT_AS 9
+#define USER_RLIMITS 10
+#define USER_RLIM_INFINITY 0x7fffffffffffffff
 
 #define USER_RUSAGE_SELF 0
 #define USER_RUSAGE_CHILDREN -1
@@ -462,6 +494,15 @@ struct user_itimerval {
     struct user_timeval interval, value;
 };
 
+struct user_itimerspec {
+    struct user_timespec interval, value;
+};
+
+struct user_sigevent {
+    int32_t notify, signal;
+    uint32_t value;
+};
+
 struct user_tms {
     uint32_t user, system, children_user, children_system;
 };
@@ -471,6 +512,10 @@ struct user_rusage {
     struct user_timeval user, system;
     int32_t maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw,
         nivcsw;
+};
+
+struct user_rlimit {
+    uint64_t now, most;
 };
 
 struct user_sigaction {
@@ -521,9 +566,10 @@ struct user_pollfd {
     int16_t events, revents;
 };
 
-/* 4.4BSD's struct dirent. */
+/* 4.4BSD's struct dirent, with FreeBSD's offset. */
 struct user_dirent {
     uint32_t fileno;
+    uint32_t offset; /* of the entry behind it, for lseek */
     uint16_t reclen;
     uint8_t type, namlen;
     char name[]; /* namlen characters and a 0; reclen is a multiple of 4 */
@@ -561,6 +607,10 @@ struct user_sockaddr_in {
     uint16_t family, port;
     uint32_t address;
     uint8_t zero[8];
+};
+
+struct user_system_info {
+    uint32_t harts, pages, free_pages;
 };
 
 struct user_statfs {

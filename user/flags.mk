@@ -6,7 +6,7 @@ USERLAND := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 USER_ARCH := -march=rv32ima_zicsr -mabi=ilp32 -mcmodel=medany -mno-relax
 USER_CFLAGS := -O2 $(USER_ARCH) -ffunction-sections -fdata-sections
 # What picolibc's headers declare only for a system that says it has it: <time.h>'s clocks, POSIX's, which are there.
-USER_DEFINES := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=1
+USER_DEFINES := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=1 -D_POSIX_CLOCK_SELECTION=1
 USER_OWN_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -ffile-prefix-map=$(USERLAND)=user -iquote $(USERLAND)/.. \
     -isystem $(USERLAND)/lib/include
 USER_LD_OPTIONS := --gc-sections --no-relax --build-id=none -zmax-page-size=4096 \

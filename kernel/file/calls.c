@@ -5,6 +5,7 @@
 
 #include "file/calls.h"
 #include "file/descriptors.h"
+#include "file/flock.h"
 #include "file/record_lock.h"
 #include "lib/minmax.h"
 
@@ -174,8 +175,8 @@ SYSCALL(SYS_DUP3, sys_dup3);
 
 static int sys_getdtablesize(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    (void)p, (void)map, (void)a;
-    return DESCRIPTORS_MOST;
+    (void)map, (void)a;
+    return (int)descriptors_most(descriptors_of(p));
 }
 SYSCALL(SYS_GETDTABLESIZE, sys_getdtablesize);
 
@@ -221,12 +222,19 @@ static int record_lock(struct process *p, struct vm_map *map, const uint32_t *a)
     return result;
 }
 
+static int dup_from(struct descriptors *d, uint32_t fd, uint32_t from, bool close_on_exec)
+{
+    if (from < descriptors_most(d))
+        return descriptor_dup(d, fd, from, close_on_exec);
+    return descriptor_close_on_exec(d, fd, false, false) < 0 ? -EBADF : -EINVAL;
+}
+
 static int sys_fcntl(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct descriptors *d = descriptors_of(p);
     switch (a[1]) {
-    case F_DUPFD: return descriptor_dup(d, a[0], a[2], false);
-    case F_DUPFD_CLOEXEC: return descriptor_dup(d, a[0], a[2], true);
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC: return dup_from(d, a[0], a[2], a[1] == F_DUPFD_CLOEXEC);
     case F_GETFD: return descriptor_close_on_exec(d, a[0], false, false);
     case F_SETFD: {
         int was = descriptor_close_on_exec(d, a[0], true, a[2] & FD_CLOEXEC);
@@ -241,6 +249,19 @@ static int sys_fcntl(struct process *p, struct vm_map *map, const uint32_t *a)
     }
 }
 SYSCALL(SYS_FCNTL, sys_fcntl);
+
+static int sys_flock(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    int how = (int)(a[1] & ~(uint32_t)LOCK_NB);
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int result = how != LOCK_SH && how != LOCK_EX && how != LOCK_UN ? -EINVAL : flock_set(f, how, !(a[1] & LOCK_NB));
+    file_release(f);
+    return result;
+}
+SYSCALL(SYS_FLOCK, sys_flock);
 
 static int sys_lseek(struct process *p, struct vm_map *map, const uint32_t *a)
 {

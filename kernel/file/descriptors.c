@@ -20,6 +20,7 @@ struct chunk {
 
 struct descriptors {
     struct chunk *chunk[DESCRIPTOR_CHUNKS]; /* set once, by atomic compare and swap */
+    volatile uint32_t most; /* no new one is from here on (RLIMIT_NOFILE) */
     volatile uint32_t hint; /* the low half: none below it is free; the high half counts what was closed, modulo 2^16 */
 };
 
@@ -73,7 +74,7 @@ struct descriptors *descriptors_create(void)
     struct descriptors *d = zone_alloc(&tables);
     if (!d)
         return 0;
-    *d = (struct descriptors){0};
+    *d = (struct descriptors){.most = DESCRIPTORS_MOST};
     if (descriptors_make(d, 0))
         return d;
     zone_free(&tables, d);
@@ -124,6 +125,8 @@ static bool copy_chunk(struct descriptors *child, struct chunk *c, uint32_t from
 struct descriptors *descriptors_fork(struct descriptors *parent)
 {
     struct descriptors *child = descriptors_create();
+    if (child)
+        child->most = parent->most;
     for (uint32_t i = 0; child && i < DESCRIPTOR_CHUNKS; i++) {
         struct chunk *c = descriptors_chunk_of(parent, i * DESCRIPTOR_CHUNK);
         if (c && !copy_chunk(child, c, i * DESCRIPTOR_CHUNK)) {
@@ -183,6 +186,16 @@ static int close_one(struct descriptors *d, uint32_t fd, bool any, const struct 
     return 0;
 }
 
+void descriptors_limit(struct descriptors *d, uint32_t most)
+{
+    d->most = most;
+}
+
+uint32_t descriptors_most(const struct descriptors *d)
+{
+    return d->most;
+}
+
 void descriptors_exec(struct descriptors *d)
 {
     for (uint32_t fd = 0; fd < DESCRIPTORS_MOST; fd++) {
@@ -208,7 +221,7 @@ struct file *descriptor_file(struct descriptors *d, uint32_t fd)
 int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool close_on_exec)
 {
     uint32_t hint = d->hint;
-    for (uint32_t fd = first_to_try(hint, from); fd < DESCRIPTORS_MOST; fd++) {
+    for (uint32_t fd = first_to_try(hint, from); fd < d->most; fd++) {
         struct descriptor *it = descriptors_make(d, fd);
         if (!it)
             return -ENOMEM;
@@ -258,10 +271,8 @@ int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close
     struct descriptor *it = descriptors_find(d, fd);
     if (!it || !it->file)
         return -EBADF;
-    if (from >= DESCRIPTORS_MOST)
-        return -EINVAL;
     uint32_t hint = d->hint;
-    for (uint32_t to = first_to_try(hint, from); to < DESCRIPTORS_MOST; to++) {
+    for (uint32_t to = first_to_try(hint, from); to < d->most; to++) {
         struct descriptor *other = descriptors_make(d, to);
         if (!other)
             return -ENOMEM;
@@ -277,7 +288,7 @@ int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close
 int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to, bool close_on_exec)
 {
     struct descriptor *it = descriptors_find(d, fd), *other;
-    if (!it || to >= DESCRIPTORS_MOST)
+    if (!it || (to >= d->most && to != fd))
         return -EBADF;
     if (!(other = descriptors_make(d, to)))
         return -ENOMEM;

@@ -6,7 +6,7 @@
  * a call keeps the file by a reference.
  *
  * A table grows by chunks of DESCRIPTOR_CHUNK, which stay where they are until the table goes. Limits: DESCRIPTORS_MOST
- * for each process (EMFILE), and memory (ENOMEM).
+ * for each process, or fewer (RLIMIT_NOFILE; EMFILE), and memory (ENOMEM).
  */
 #ifndef FILE_DESCRIPTORS_H
 #define FILE_DESCRIPTORS_H
@@ -28,6 +28,10 @@ struct descriptors *descriptors_create(void); /* with none open; 0: memory is ou
 struct descriptors *descriptors_fork(struct descriptors *parent);
 void descriptors_destroy(struct descriptors *d); /* closes them; nobody else uses the table any more */
 void descriptors_exec(struct descriptors *d);    /* closes those that are to be closed then */
+
+/* No new one is from `most` on, which is DESCRIPTORS_MOST at most; those that are open there stay. */
+void descriptors_limit(struct descriptors *d, uint32_t most);
+uint32_t descriptors_most(const struct descriptors *d);
 
 /* The file of a descriptor, with a reference, which the caller releases; 0: it is not open. */
 struct file *descriptor_file(struct descriptors *d, uint32_t fd);

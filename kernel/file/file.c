@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file/flock.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -60,6 +61,8 @@ void file_release(struct file *f)
     simple_lock_leave(&file_lock, s);
     if (!last)
         return;
+    if (f->flock)
+        flock_end(f);
     if (f->ops->close)
         f->ops->close(f);
     lock_destroy(&f->lock);

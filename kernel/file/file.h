@@ -77,6 +77,8 @@ struct file {
     uint32_t kind; /* FILE_READ... */
     volatile uint32_t flags; /* O_APPEND, O_NONBLOCK of <fcntl.h> */
     int32_t offset;
+    uint8_t flock; /* LOCK_SH or LOCK_EX; 0: none (flock.h) */
+    struct file *flock_next;
     struct lock lock;
 };
 

@@ -124,7 +124,7 @@ static int sys_poll(struct process *p, struct vm_map *map, const uint32_t *a)
     int limit = (int)a[2];
     bool waits = true;
     struct polled all;
-    if (a[1] > DESCRIPTORS_MOST)
+    if (a[1] > descriptors_most(descriptors_of(p)))
         return -EINVAL;
     int error = limit < 0 ? 0 : poll_ticks_of(limit / MILLISECONDS, limit % MILLISECONDS * 1000000, &waits, &ticks);
     if (error || (error = polled_begin(&all, a[1])))

@@ -20,6 +20,16 @@ static struct vnode *no_root(void)
 
 struct vnode *(*vfs_caller_root)(void) = no_root;
 
+static uint32_t no_size_most(void)
+{
+    return UINT32_MAX;
+}
+
+static void nothing_is_too_large(void) {}
+
+uint32_t (*vfs_size_most)(void) = no_size_most;
+void (*vfs_too_large)(void) = nothing_is_too_large;
+
 static uint32_t no_clock(void)
 {
     return 0;

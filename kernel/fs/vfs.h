@@ -33,6 +33,13 @@ struct vnode *vfs_root(void); /* a reference, or null before anything is mounted
  */
 extern struct vnode *(*vfs_caller_root)(void);
 
+/*
+ * What is above processes fills these in, too: how large whoever calls may make a file (4.3BSD's RLIMIT_FSIZE;
+ * UINT32_MAX: no limit), and what is done when he tries more, besides -EFBIG.
+ */
+extern uint32_t (*vfs_size_most)(void);
+extern void (*vfs_too_large)(void);
+
 /* The file, with a reference, not locked. `follow`: a symbolic link at the end stands for what it leads to. */
 int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
 

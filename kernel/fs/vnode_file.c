@@ -107,33 +107,34 @@ static int vnode_file_moved(uint32_t wanted, const struct uio *uio, int error)
     return n ? (int)n : error;
 }
 
-/* `append`: where it is to be the file system knows, and how much there is room for. */
-static struct uio piece_of(const struct file *f, struct transfer *t, bool write, bool append)
+/*
+ * `append`: where it is to be the file system knows, and how much there is room for. Nothing goes behind `most` bytes
+ * of the file.
+ */
+static struct uio piece_of(const struct file *f, struct transfer *t, bool write, bool append, uint32_t most)
 {
-    uint32_t room = append ? UINT32_MAX : OFFSET_MOST - (uint32_t)f->offset, n = MIN(t->left, room);
-    return (struct uio){.offset = (uint32_t)f->offset,
-                        .left = n,
-                        .write = write,
-                        .most = OFFSET_MOST,
-                        .move = vnode_file_move,
-                        .with = t};
+    uint32_t at = (uint32_t)f->offset, room = append ? UINT32_MAX : at < most ? most - at : 0, n = MIN(t->left, room);
+    return (struct uio){.offset = at, .left = n, .write = write, .most = most, .move = vnode_file_move, .with = t};
 }
 
 static int vnode_read(struct file *f, struct transfer *t)
 {
-    struct uio uio = piece_of(f, t, false, false);
+    struct uio uio = piece_of(f, t, false, false, OFFSET_MOST);
     uint32_t wanted = uio.left;
     return vnode_file_moved(wanted, &uio, whole(f->data, &uio, false));
 }
 
 static int vnode_write(struct file *f, struct transfer *t)
 {
+    const struct vnode *vp = f->data;
     bool append = f->flags & O_APPEND;
-    struct uio uio = piece_of(f, t, true, append);
+    uint32_t limit = vp->type == VREG ? vfs_size_most() : UINT32_MAX;
+    struct uio uio = piece_of(f, t, true, append, MIN(limit, OFFSET_MOST));
     uint32_t wanted = uio.left;
-    if (!wanted && t->left && !append)
-        return -EFBIG;
-    int n = vnode_file_moved(wanted, &uio, whole(f->data, &uio, append));
+    bool none = t->left && (!limit || (!wanted && !append)); /* a uio whose `most` is 0 has none */
+    int n = none ? -EFBIG : vnode_file_moved(wanted, &uio, whole(f->data, &uio, append));
+    if (n == -EFBIG && limit < OFFSET_MOST)
+        vfs_too_large();
     if (n > 0 && append)
         f->offset = (int32_t)(uio.offset - (uint32_t)n); /* the caller moves it on */
     int error = n > 0 && f->flags & O_SYNC ? vfs_fsync(f->data) : 0;
@@ -196,7 +197,8 @@ static bool add_entry(void *arg, const struct dirent_out *from)
     if (to->full)
         return false;
     memset(e, 0, size);
-    *e = (struct user_dirent){from->ino, (uint16_t)size, types[from->type], (uint8_t)from->length};
+    *e =
+        (struct user_dirent){from->ino, (uint32_t)from->next, (uint16_t)size, types[from->type], (uint8_t)from->length};
     memcpy(e->name, from->name, from->length);
     to->done += size;
     to->next = from->next;
@@ -223,9 +225,27 @@ static int vnode_entries(struct file *f, struct transfer *t)
     return error ? error : (int)to.done;
 }
 
+int vnode_resize(struct vnode *vp, int32_t size)
+{
+    struct vattr attr;
+    uint32_t limit = vfs_size_most();
+    if (size < 0)
+        return -EINVAL;
+    if (vp->type == VREG && (uint32_t)size > limit) {
+        int error = vfs_getattr(vp, &attr);
+        if (error)
+            return error;
+        if ((uint32_t)size > attr.size) {
+            vfs_too_large();
+            return -EFBIG;
+        }
+    }
+    return vfs_truncate(vp, (uint32_t)size);
+}
+
 static int vnode_truncate(struct file *f, int32_t size)
 {
-    return size < 0 ? -EINVAL : vfs_truncate(f->data, (uint32_t)size);
+    return vnode_resize(f->data, size);
 }
 
 static int vnode_sync(struct file *f)

@@ -14,6 +14,9 @@ struct file *vnode_file(struct vnode *vp, uint32_t kind, uint32_t flags);
 /* The vnode of a file, without a reference of its own: as long as the caller has the file. 0: it has none. */
 struct vnode *vnode_of_file(const struct file *f);
 
+/* As ftruncate. -EFBIG: it may not be made so large (vfs.h). */
+int vnode_resize(struct vnode *vp, int32_t size);
+
 /* What stat tells. -EOVERFLOW: a size that does not fit. */
 int vnode_stat(struct vnode *vp, struct user_stat *to);
 #endif

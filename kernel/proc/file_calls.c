@@ -602,7 +602,7 @@ SYSCALL(SYS_UTIMENSAT, sys_utimensat);
 static int file_calls_truncate(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     (void)map;
-    return vfs_truncate(vp, a[1]);
+    return vnode_resize(vp, (int32_t)a[1]);
 }
 
 static int sys_truncate(struct process *p, struct vm_map *map, const uint32_t *a)

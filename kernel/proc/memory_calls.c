@@ -3,13 +3,17 @@
 
 #include "file/descriptors.h"
 #include "fs/vnode_pager.h"
+#include "lib/minmax.h"
 #include "lib/syscall.h"
+#include "proc/limits.h"
 #include "proc/process.h"
 #include "vm/object.h"
 
 static int sys_sbrk(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)map;
+    if ((int32_t)a[0] > 0 && !limits_allow_data(p, a[0]))
+        return -ENOMEM;
     return space_move_break(p->space, (int32_t)a[0]);
 }
 SYSCALL(SYS_SBRK, sys_sbrk);
@@ -58,6 +62,8 @@ static int sys_mmap(struct process *p, struct vm_map *map, const uint32_t *a)
         (fixed && !is_range(address, size)))
         return -EINVAL;
     if (size > VM_END)
+        return -ENOMEM;
+    if (!shared && rights & PAGE_WRITE && !limits_allow_data(p, (size + PAGE_MASK) & ~PAGE_MASK))
         return -ENOMEM;
     if (!fixed && address % PAGE_SIZE)
         address = 0;
@@ -110,6 +116,30 @@ static int sys_msync(struct process *p, struct vm_map *map, const uint32_t *a)
     return error || (is_range(a[0], a[1]) && is_mapped(map, a[0], a[1])) ? error : -ENOMEM;
 }
 SYSCALL(SYS_MSYNC, sys_msync);
+
+static int sys_madvise(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vm_region r;
+    uint32_t end = (a[0] + a[1] + PAGE_MASK) & ~PAGE_MASK;
+    int error = 0, holes = 0;
+    (void)p;
+    if (a[0] % PAGE_SIZE || a[2] > USER_MADV_DONTNEED)
+        return -EINVAL;
+    if (a[1] && !is_range(a[0], a[1]))
+        return -ENOMEM;
+    for (uint32_t at = a[0]; at < end && !error; at = r.end) {
+        int none = vm_region(map, at, &r);
+        if (none || r.begin > at)
+            holes = -ENOMEM;
+        if (none || r.begin >= end)
+            break;
+        at = MAX(at, r.begin);
+        if (a[2] == USER_MADV_DONTNEED)
+            error = vm_discard(map, at, MIN(end, r.end) - at);
+    }
+    return error == -EFAULT ? -ENOMEM : error ? error : holes;
+}
+SYSCALL(SYS_MADVISE, sys_madvise);
 
 /* As 4.4BSD has it, what is not mapped is ENOMEM here. */
 static int as_mapped(int error)

@@ -22,9 +22,11 @@
 #include "proc/console.h"
 #include "proc/elf.h"
 #include "proc/image_fs.h"
+#include "proc/limits.h"
 #include "proc/mounts.h"
 #include "proc/signal.h"
 #include "proc/syscall.h"
+#include "proc/timers.h"
 #include "vm/mmu.h"
 
 #define STANDARD_FILES 3
@@ -133,6 +135,7 @@ void user_init(void)
     process_id_of = id_of;
     vfs_caller_root = root_of_caller;
     signals_init();
+    limits_init();
     syscall_init();
 }
 
@@ -194,6 +197,7 @@ static int process_new_thread(struct process *p, const struct frame *frame, cons
     if (!t)
         return -ENOMEM;
     crit_t s = simple_lock_enter(&user_lock);
+    bool allowed = limits_allow_thread(parent ? parent->process : p);
     int id = next_id();
     *t = (struct user_thread){.process = p, .id = id, .first = *frame};
     if (parent)
@@ -207,9 +211,9 @@ static int process_new_thread(struct process *p, const struct frame *frame, cons
         }
     }
     /* it cannot end before the lock is free */
-    t->thread = p->ending ? 0 : thread_create(process_thread_begin, t, PRI_NORMAL, p->bound, p->name);
+    t->thread = p->ending || !allowed ? 0 : thread_create(process_thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
-        t->thread->timed = p->timer[0].left || p->timer[1].left;
+        t->thread->timed = signals_are_timed(p);
         SLIST_INSERT_HEAD(&p->threads, t, sibling);
         p->alive++;
         p->unjoined++;
@@ -294,6 +298,7 @@ static struct process *process_allocate(struct process *parent, const char *name
     }
     set_name(p, name);
     lock_init(&p->where, &where_class, "process directory");
+    limits_begin(p, parent);
     if (parent)
         inherit_where(p, parent);
     else
@@ -353,6 +358,7 @@ static int process_prepare(struct process *p, const struct elf_file *file, const
     int error = program_load(p->map, file, arguments, start, &p->space->brk);
     if (error)
         return error;
+    limits_of_space(p);
     p->descriptors = p->parent ? descriptors_fork(p->parent->descriptors) : descriptors_create();
     if (!p->descriptors || (!p->parent && !open_standard(p->descriptors)))
         return -ENOMEM;
@@ -711,6 +717,7 @@ _Noreturn void user_thread_end(void)
         p->ending = true;
         simple_lock_leave(&user_lock, s);
         signals_end(p);
+        timers_end(p);
         if (p->session == p->id)
             console_hang_up(p);
         process_give_back(p);
@@ -752,8 +759,10 @@ static void put_on(struct process *p, struct user_thread *self, const char *name
     p->has_execed = true;
     self->id = p->id;
     signals_exec(p, self);
+    self->cancelled = false;
     return_space(p);
     simple_lock_leave(&user_lock, s);
+    limits_of_space(p);
 }
 
 int process_exec(const char *name, const struct arguments *arguments)
@@ -776,6 +785,7 @@ int process_exec(const char *name, const struct arguments *arguments)
         return error;
     }
     descriptors_exec(p->descriptors);
+    timers_end(p);
     put_on(p, self, name, space);
     space_release(old);
     vnode_pager_sweep();

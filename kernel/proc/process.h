@@ -37,6 +37,7 @@
 
 struct descriptors;
 struct ipc_space;
+struct process_timer;
 struct task;
 struct vnode;
 
@@ -70,6 +71,7 @@ struct process {
     unsigned alive, unjoined; /* threads that have not ended; those that are not joined yet */
     struct user_thread *lone; /* the one that is in execve: all others end */
     struct user_thread *lender; /* of the parent, which waits until this one has left its space (vfork) */
+    struct user_rlimit limit[USER_RLIMITS]; /* limits.h */
     volatile bool ending;   /* its threads do not go back to user mode */
     bool ended;             /* none is alive */
     bool stopped;           /* they do not before it is continued */
@@ -88,6 +90,8 @@ struct process {
     struct {
         uint64_t left, interval; /* clock ticks of its threads; 0: it does not run */
     } timer[2];                  /* ITIMER_VIRTUAL: those in user mode; ITIMER_PROF: all */
+    struct process_timer *timers; /* timers.c */
+    uint32_t cpu_left; /* clock ticks of its threads until its limit to them is looked at; 0: it has none */
     /* clock ticks of threads that have ended, and of children that were waited for */
     uint32_t user_ticks, ticks, children_user_ticks, children_ticks;
 };
@@ -113,6 +117,8 @@ struct user_thread {
     uint32_t claimed;
     struct signal_info claim;
     uint32_t awaited;            /* signals that it waits for (sigtimedwait), masked as they are */
+    bool cancelled; /* thread_cancel: calls with USER_CANCELS are over; */
+    bool cancels;   /* the one that is under way is such a call */
     bool restarts, restarts_unless_handled; /* the call it returns from was interrupted */
     uint32_t restart_a0;
     /* waiting (proc/futex.c) */

@@ -339,6 +339,16 @@ static int sys_thread_exit(struct process *p, struct vm_map *map, const uint32_t
 }
 SYSCALL(SYS_THREAD_EXIT, sys_thread_exit);
 
+static int sys_system_info(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vm_statistics s;
+    (void)p;
+    vm_statistics(&s);
+    struct user_system_info to = {hart_count, s.pages, s.free};
+    return copyout(map, a[0], &to, sizeof to);
+}
+SYSCALL(SYS_SYSTEM_INFO, sys_system_info);
+
 #define PROCESSES_AT_ONCE 8 /* on the stack, and looked at with the lock */
 
 /* With user_lock. */

@@ -10,7 +10,9 @@
 #include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/syscall.h"
+#include "proc/limits.h"
 #include "proc/syscall.h"
+#include "proc/timers.h"
 #include "sched/limit.h"
 
 #define STOPS_OF_TERMINALS (SIGNAL_BIT(USER_SIGTSTP) | SIGNAL_BIT(USER_SIGTTIN) | SIGNAL_BIT(USER_SIGTTOU))
@@ -174,6 +176,8 @@ static struct signal_info signal_take_off(struct user_thread *self, struct proce
     struct signal_info info = {.code = signal == USER_SIGPIPE ? USER_SI_USER : USER_SI_TKILL, .sender = p->id};
     if (!(self->pending & bit)) {
         p->pending &= ~bit;
+        if (p->info[signal].code == USER_SI_TIMER)
+            timers_taken(p, p->info[signal].sender);
         return p->info[signal];
     }
     self->pending &= ~bit;
@@ -192,7 +196,7 @@ static struct user_siginfo signal_shown(int signal, const struct signal_info *in
     bool trap = !child && info->code > 0 && info->code != USER_SI_KERNEL;
     return (struct user_siginfo){.signo = signal,
                                  .code = info->code,
-                                 .sender = info->sender,
+                                 .sender = info->code == USER_SI_TIMER ? 0 : info->sender,
                                  .status = child ? (int32_t)info->value : 0,
                                  .address = trap ? info->value : 0,
                                  .value = child || trap ? 0 : info->value};
@@ -230,7 +234,9 @@ bool signals_end_wait(struct user_thread *self)
             thread_sleep(&p->stopped, &user_lock);
             continue;
         }
-        self->thread->attention = false;
+        self->thread->attention = self->cancelled && self->cancels;
+        if (self->thread->attention)
+            return true;
         uint32_t all = (self->pending | p->pending) & (~self->mask | self->awaited), now = takes(self, all);
         signals_pass_on(p, self, all & ~now);
         if (!now)
@@ -346,6 +352,7 @@ static void charge(struct process *p, struct user_thread *t)
     t->charged += all;
     run_down(p, 0, user);
     run_down(p, 1, all);
+    limits_charge(p, all);
 }
 
 void signals_attend(void)
@@ -686,15 +693,25 @@ static void charge_all(struct process *p)
         charge(p, t);
 }
 
+bool signals_are_timed(const struct process *p)
+{
+    return p->timer[0].left || p->timer[1].left || p->cpu_left;
+}
+
+void signals_time(struct process *p)
+{
+    struct user_thread *t;
+    SLIST_FOREACH(t, &p->threads, sibling)
+        t->thread->timed = signals_are_timed(p);
+}
+
 /* Of a process's own time. With user_lock. */
 static void signal_set_timer(struct process *p, unsigned which, uint64_t ticks, uint64_t interval)
 {
     charge_all(p);
     p->timer[which].left = ticks;
     p->timer[which].interval = interval;
-    struct user_thread *t;
-    SLIST_FOREACH(t, &p->threads, sibling)
-        t->thread->timed = p->timer[0].left || p->timer[1].left;
+    signals_time(p);
 }
 
 /* With user_lock. */
@@ -821,6 +838,23 @@ static int sys_thread_kill(struct process *p, struct vm_map *map, const uint32_t
     return result;
 }
 SYSCALL(SYS_THREAD_KILL, sys_thread_kill);
+
+static int sys_thread_cancel(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    int result = -ESRCH;
+    struct user_thread *t;
+    crit_t s = simple_lock_enter(&user_lock);
+    SLIST_FOREACH(t, &p->threads, sibling)
+        if (t->id == (int)a[0]) {
+            t->cancelled = true;
+            user_thread_attend(t);
+            result = 0;
+        }
+    simple_lock_leave(&user_lock, s);
+    return result;
+}
+SYSCALL(SYS_THREAD_CANCEL, sys_thread_cancel);
 
 static int sys_sigqueue(struct process *p, struct vm_map *map, const uint32_t *a)
 {

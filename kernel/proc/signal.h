@@ -57,6 +57,10 @@ void signals_call_interrupted(int result, uint32_t a0);
 void signals_exec(struct process *p, struct user_thread *self);
 void signals_fork(struct process *child, struct user_thread *thread, const struct user_thread *parent);
 
+/* Whether something hangs on the time that its threads run; that this is so, or no more, they are told. With user_lock. */
+bool signals_are_timed(const struct process *p);
+void signals_time(struct process *p);
+
 /* No alarm of the process will come any more. From a thread, without locks. */
 void signals_end(struct process *p);
 

@@ -63,15 +63,34 @@ static COLD void interrupted(int result, uint32_t number, uint32_t a0)
         signals_call_interrupted(result, a0);
 }
 
+/* It is over as soon as the thread is cancelled, unless it has done something. */
+static COLD int call_cancellable(uint32_t number, struct process *p, const uint32_t *a)
+{
+    struct user_thread *self = user_self();
+    self->cancels = true;
+    int result = self->cancelled ? -ECANCELED : calls[number](p, p->map, a);
+    self->cancels = false;
+    if (!self->cancelled || (result != -EINTR && result != -ERESTART && result != -ERESTART_UNLESS_HANDLED))
+        return result;
+    self->thread->attention = true; /* as of an interrupted call */
+    return -ECANCELED;
+}
+
+static inline int carry_out(uint32_t number, bool cancels, struct process *p, const uint32_t *a)
+{
+    return unlikely(cancels) ? call_cancellable(number, p, a) : calls[number](p, p->map, a);
+}
+
 void system_call(struct frame *frame)
 {
-    uint32_t number = frame->a[7], a0 = frame->a[0];
+    bool cancels = frame->a[7] & USER_CANCELS;
+    uint32_t number = frame->a[7] & ~(uint32_t)USER_CANCELS, a0 = frame->a[0];
     struct process *p = user_self()->process;
     user_hart()->system_calls++; /* roughly: a thread may be moved to another hart while it counts */
     bool native = is_machs(number);
     if (!native)
         unix_master();
-    int result = number < SYS_CALLS ? calls[number](p, p->map, frame->a) : -ENOSYS;
+    int result = number < SYS_CALLS ? carry_out(number, cancels, p, frame->a) : -ENOSYS;
     if (!native)
         unix_release();
     frame->a[0] = (uint32_t)result;

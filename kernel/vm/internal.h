@@ -72,19 +72,23 @@ struct vm_entry {
     uint16_t wired;
 };
 
+#define TABLE_REACH (PAGE_SIZE / 4 * PAGE_SIZE) /* bytes of which a page table has the pages */
+
 struct vm_map {
     struct pmap pmap; /* at the beginning (map.h) */
     struct lock lock;
     struct vm_entry *hint;
     struct vm_entry head; /* of a ring */
     uint32_t entries;     /* in it */
-    uint32_t size;
+    uint32_t size, most; /* bytes of all regions */
+    uint32_t tables[VM_END / TABLE_REACH / 32]; /* a bit for each page table that is promised */
     struct {
         uint32_t begin, end;
     } room; /* for what may be anywhere */
     struct {
         uint32_t begin, end; /* of what a stack may still grow into */
         uint32_t step;
+        uint32_t bottom, top; /* where it may end at most; 0: that never changes */
     } growth;
     volatile uint32_t references;
 };

@@ -179,7 +179,7 @@ struct vm_map *vm_map_create(void)
     struct vm_map *map = zone_alloc(&maps);
     if (!map)
         return 0;
-    *map = (struct vm_map){.references = 1, .room = {VM_BEGIN, VM_END}};
+    *map = (struct vm_map){.references = 1, .room = {VM_BEGIN, VM_END}, .most = UINT32_MAX};
     map->head.next = map->head.previous = map->hint = &map->head;
     if (!pmap_init(&map->pmap)) {
         zone_free(&maps, map);
@@ -301,6 +301,36 @@ static void remove_range(struct vm_map *map, uint32_t begin, uint32_t end)
     }
 }
 
+/*
+ * Page tables are the kernel's memory, too, and stay until the map goes: with the first region in what one covers, its
+ * page is promised.
+ */
+static uint32_t vm_map_new_tables(const struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    uint32_t n = 0;
+    for (uint32_t t = begin / TABLE_REACH; t <= (end - 1) / TABLE_REACH; t++)
+        n += !(map->tables[t / 32] >> t % 32 & 1);
+    return n;
+}
+
+static bool vm_map_promise_tables(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    uint32_t n = vm_map_new_tables(map, begin, end);
+    if (n && !vm_promise_tables(n))
+        return false;
+    for (uint32_t t = begin / TABLE_REACH; n && t <= (end - 1) / TABLE_REACH; t++)
+        map->tables[t / 32] |= 1u << t % 32;
+    return true;
+}
+
+static void vm_map_unpromise_tables(const struct vm_map *map)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < sizeof map->tables / sizeof *map->tables; i++)
+        n += (uint32_t)__builtin_popcount(map->tables[i]);
+    vm_unpromise_tables(n);
+}
+
 void vm_map_release(struct vm_map *map)
 {
     if (__atomic_sub_fetch(&map->references, 1, __ATOMIC_ACQ_REL))
@@ -308,6 +338,7 @@ void vm_map_release(struct vm_map *map)
     if (map->head.next != &map->head)
         remove_range(map, VM_BEGIN, VM_END);
     pmap_destroy(&map->pmap);
+    vm_map_unpromise_tables(map);
     lock_destroy(&map->lock);
     zone_free(&maps, map);
     __atomic_fetch_sub(&map_count, 1, __ATOMIC_RELAXED);
@@ -374,6 +405,15 @@ static uint32_t promised_in(struct vm_map *map, uint32_t begin, uint32_t end, bo
     return n;
 }
 
+/* Bytes of regions in the range. */
+static uint32_t vm_map_size_in(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    uint32_t size = 0;
+    for (struct vm_entry *e = first_above(map, begin); e != &map->head && e->begin < end; e = e->next)
+        size += MIN(e->end, end) - MAX(e->begin, begin);
+    return size;
+}
+
 /* A region as `wanted` says. The map is locked alone. The object's reference is taken over if all is well. */
 static int vm_map_add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags,
                       const struct vm_entry *wanted)
@@ -397,6 +437,11 @@ static int vm_map_add(struct vm_map *map, uint32_t *address, uint32_t size, unsi
         if (e != &map->head && e->begin < end && !(flags & VM_REPLACE))
             return -EEXIST;
     }
+    uint32_t stays = map->size - (flags & VM_REPLACE ? vm_map_size_in(map, begin, end) : 0);
+    if (stays > map->most || end - begin > map->most - stays)
+        return -ENOMEM;
+    if (!vm_map_promise_tables(map, begin, end))
+        return -ENOMEM;
     struct vm_entry *e = entry_new(map);
     if (!e)
         return -ENOMEM;
@@ -539,10 +584,27 @@ int vm_allocate_stack(struct vm_map *map, uint32_t top, uint32_t most, uint32_t 
     struct vm_entry *e = first_above(map, top - most);
     if (e != &map->head && e->begin < top)
         return -EEXIST;
-    map->growth.begin = top - most;
+    map->growth.begin = map->growth.bottom = top - most;
     map->growth.end = begin;
     map->growth.step = step;
+    map->growth.top = top;
     return vm_allocate(map, &begin, step, VM_FIXED);
+}
+
+void vm_map_limit(struct vm_map *map, uint32_t most)
+{
+    lock_write(&map->lock);
+    map->most = most;
+    lock_done(&map->lock);
+}
+
+void vm_map_limit_stack(struct vm_map *map, uint32_t most)
+{
+    lock_write(&map->lock);
+    uint32_t top = map->growth.top, bottom = map->growth.bottom;
+    if (top)
+        map->growth.begin = most < top - bottom ? (top - most) & ~PAGE_MASK : bottom;
+    lock_done(&map->lock);
 }
 
 /* By whole steps where nothing is in the way, as what is below a region is not joined to it. */
@@ -596,6 +658,41 @@ static int begin_range(struct vm_map *map, uint32_t *address, uint32_t *end, uin
         error = clip_range(map, *address, *end);
     if (error)
         lock_done(&map->lock);
+    return error;
+}
+
+static bool has_pager_below(struct vm_object *object)
+{
+    bool found = false;
+    vm_object_lock(object);
+    for (const struct vm_object *o = object; o && !found; o = o->shadow)
+        found = o->external;
+    vm_object_unlock(object);
+    return found;
+}
+
+int vm_discard(struct vm_map *map, uint32_t address, uint32_t size)
+{
+    uint32_t end;
+    int error = begin_range(map, &address, &end, size);
+    if (error)
+        return error;
+    for (struct vm_entry *e = first_above(map, address); !error && e != &map->head && e->begin < end; e = e->next) {
+        struct vm_object *o = e->inherit == VM_INHERIT_COPY ? e->object : 0;
+        if (!o)
+            continue;
+        if (e->wired || has_pager_below(o)) {
+            error = -EINVAL;
+            continue;
+        }
+        pmap_remove(&map->pmap, e->begin, e->end);
+        discard_unseen(map, e);
+        e->object = 0;
+        e->offset = 0;
+        e->needs_copy = false;
+        vm_object_release(o);
+    }
+    lock_done(&map->lock);
     return error;
 }
 
@@ -733,6 +830,8 @@ static int inherit(struct vm_map *parent, struct vm_map *child, struct vm_entry 
 {
     if (e->inherit == VM_INHERIT_NONE)
         return 0;
+    if (!vm_map_promise_tables(child, e->begin, e->end))
+        return -ENOMEM;
     bool shared = e->inherit == VM_INHERIT_SHARE;
     int error = shared ? make_shared(e) : 0;
     struct vm_entry *c = error ? 0 : entry_new(child);
@@ -778,6 +877,7 @@ struct vm_map *vm_map_fork(struct vm_map *parent)
     lock_write(&parent->lock);
     child->room = parent->room;
     child->growth = parent->growth;
+    child->most = parent->most;
     for (struct vm_entry *e = parent->head.next; e != &parent->head && !error; e = e->next)
         error = inherit(parent, child, e, &shoot);
     pmap_shootdown(shoot);

@@ -55,6 +55,17 @@ void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end);
  */
 int vm_allocate_stack(struct vm_map *map, uint32_t top, uint32_t most, uint32_t step);
 
+/* All regions together have no more than `most` bytes from now on, if they do not have more already. -ENOMEM then. */
+void vm_map_limit(struct vm_map *map, uint32_t most);
+void vm_map_limit_stack(struct vm_map *map,
+                        uint32_t most); /* the stack grows to no more, nor than it was to at first */
+
+/*
+ * What a range has that is the task's own is memory of 0 again, with its rights; what is shared stays. -EFAULT: it is
+ * not all in regions; -EINVAL: a copy of a pager's object, or wired; some may be done then.
+ */
+int vm_discard(struct vm_map *map, uint32_t address, uint32_t size);
+
 /*
  * The rights of a range that is all in regions; none is allowed, and PAGE_WRITE with PAGE_EXECUTE is -EACCES.
  * `maximum`: the most that they may become; the rights are cut to it, too, and it never grows.
@@ -124,6 +135,7 @@ int copyout_resident(struct vm_map *map, uint32_t to, const void *from, uint32_t
 struct vm_statistics {
     uint32_t pages, free, used, active, inactive, wired; /* used: by objects */
     uint32_t promised; /* what may be asked for at any time (vm/page.h) */
+    uint32_t tables;   /* page tables that are promised beside that */
     uint32_t faults, zero_fills, copies, reactivations, pageins, pageouts, pushes;
     uint32_t shadows, collapses, bypasses; /* of object chains */
     uint32_t shootdowns, calls; /* ranges whose translations were dropped; harts called for that */

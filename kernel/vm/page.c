@@ -12,7 +12,7 @@
 uint32_t vm_pages_begin;
 struct vm_page *vm_pages;
 volatile bool vm_page_scarce;
-static volatile uint32_t promised;
+static volatile uint32_t promised, promised_tables;
 uint32_t vm_page_count, vm_page_low, vm_ahead = VM_AHEAD;
 struct vm_counts vm_counts[MAX_HARTS];
 
@@ -29,7 +29,7 @@ void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most)
     if (vm_page_count > most)
         vm_page_count = most;
     memset(vm_pages, 0, vm_page_count * sizeof *vm_pages);
-    promised = 0;
+    promised = promised_tables = 0;
     vm_page_low = vm_page_count / 32 + RESERVE;
     pages_init(vm_pages_begin, vm_pages_begin + vm_page_count * PAGE_SIZE);
 }
@@ -171,12 +171,13 @@ void vm_page_sleep(struct vm_page *page, struct vm_object *object, struct lock *
     simple_lock_leave(&sleepers_lock, s);
 }
 
-/* What the kernel itself uses is not to be promised. */
+/* What the kernel itself uses, or is to use for page tables that it has not got yet, is not to be promised. */
 bool vm_promise(uint32_t n)
 {
-    uint32_t used = pages_kept(vm_page_count);
+    uint32_t used = pages_kept(vm_page_count), tables = pmap_tables - vm_maps();
     uint32_t slack = 2 * RESERVE + used / 8 + vm_page_count / 64;
-    uint32_t least = used + slack, most = vm_page_count + vm_swap_pages();
+    uint32_t least = used + slack + (tables < promised_tables ? promised_tables - tables : 0),
+             most = vm_page_count + vm_swap_pages();
     for (;;) {
         uint32_t old = promised;
         if (least > most || old > most - least || n > most - least - old)
@@ -192,11 +193,26 @@ void vm_unpromise(uint32_t n)
         panic("vm_unpromise: %lu pages more than were promised", (unsigned long)n);
 }
 
+bool vm_promise_tables(uint32_t n)
+{
+    if (!vm_promise(n))
+        return false;
+    __atomic_fetch_add(&promised_tables, n, __ATOMIC_RELAXED);
+    vm_unpromise(n);
+    return true;
+}
+
+void vm_unpromise_tables(uint32_t n)
+{
+    __atomic_fetch_sub(&promised_tables, n, __ATOMIC_RELAXED);
+}
+
 void vm_statistics(struct vm_statistics *s)
 {
     *s = (struct vm_statistics){.pages = vm_page_count,
                                 .free = pages_free(),
                                 .promised = promised,
+                                .tables = promised_tables,
                                 .shootdowns = pmap_shootdowns,
                                 .calls = pmap_calls,
                                 .objects = vm_objects(),

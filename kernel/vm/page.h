@@ -75,4 +75,6 @@ void vm_page_free(struct vm_page *page); /* in no object, not mapped */
 /* So many pages may be asked for at any time; false: that would be more than there are. And no more. */
 bool vm_promise(uint32_t pages);
 void vm_unpromise(uint32_t pages);
+bool vm_promise_tables(uint32_t pages); /* the same of page tables, which are used as long as they are promised */
+void vm_unpromise_tables(uint32_t pages);
 #endif

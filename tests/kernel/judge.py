@@ -6,9 +6,9 @@ compared line by line.
     python -m tests.kernel.judge --out build/judge --harts 2 --unix beyond
 
 A family is one program, judge/NAME.c: a further one is a further file, and nothing else (judge.h says how a line is
-shown). Each runs in a folder of its own, here in memory, there on a disk; its output is a file there. Lines that
-differ have to be in judge/differences.toml, with what the machine gives and the reason; what is listed and does not
-differ any more is wrong, too, when every combination is made.
+shown, say.h of families whose processes print beside each other). Each runs in a folder of its own, here in memory,
+there on a disk; its output is a file there. Lines that differ have to be in judge/differences.toml, with what the
+machine gives and the reason; what is listed and does not differ any more is wrong, too, when every combination is made.
 """
 
 import argparse
@@ -16,15 +16,17 @@ import fnmatch
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.images import programs
+from support.cache import Input, cached
 from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import KERNELS, host
 
@@ -32,7 +34,10 @@ SOURCES = Path(__file__).parent / "judge"
 RUNNER = "run"
 FAMILIES = sorted(path.stem for path in SOURCES.glob("*.c") if path.stem != RUNNER)
 LIMIT = 300             # seconds that the host has for all of them
-FLAGS = ("-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-format-truncation")
+FLAGS = ("-D_GNU_SOURCE", "-Wno-unused", "-Wno-format-truncation")
+# What is wrong on purpose, gcc need not say.
+HOST_FLAGS = ("-O1", "-static", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-unused-result", "-Wno-clobbered",
+              "-Wno-stringop-overflow", "-Wno-stringop-overread", "-Wno-nonnull")
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ def differences() -> list[Difference]:
 
 
 def parts(line: str) -> tuple[str, str]:
-    label, _, result = line.partition(" = ") if " = " in line else (line, "", "")
-    return label, result
+    label, _, result = line.partition(" = ") if " = " in line else line.rpartition(": ")
+    return (label, result) if label else (line, "")
 
 
 def compare(outputs: dict[str, tuple[str, str]], whole: bool = True) -> Verdict:
@@ -104,40 +109,57 @@ def compare(outputs: dict[str, tuple[str, str]], whole: bool = True) -> Verdict:
     return verdict
 
 
-def on_host(families: Sequence[str], part: int) -> dict[str, str]:
-    """What they print here, with a new folder for a root, as they change whatever they can, and that in memory if it
-    can be: there are times and counts of links as POSIX has them, whatever the disk is mounted with."""
+def as_by_login():
+    """What was ignored or masked where the judge was started (nohup, a shell's background) is so no more."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def host_program(name: str) -> Path:
+    inputs: dict[str, Input] = {path.name: path for path in (SOURCES / f"{name}.c", *sorted(SOURCES.glob("*.h")))}
+    entry = cached("judge-host", inputs | {"flags": repr((FLAGS, HOST_FLAGS))}, lambda out: host(
+        "gcc", *HOST_FLAGS, *FLAGS, SOURCES / f"{name}.c", "-o", out / name), quiet=True)
+    return entry / name
+
+
+def words(families: Mapping[str, int]) -> list[str]:
+    """The runner's arguments."""
+    return ["/bin", "/w", *(f"{name}:{part}" for name, part in families.items())]
+
+
+def on_host(families: Mapping[str, int]) -> dict[str, str]:
+    """What they print here, each with one of so many combinations, with a new folder for a root, as they change
+    whatever they can, and that in memory if it can be: there are times and counts of links as POSIX has them, whatever
+    the disk is mounted with."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as root:
         for name in ("bin", "w", "dev"):
             (Path(root) / name).mkdir()
         (Path(root) / "dev/null").write_text("")
         for name in (RUNNER, *families):
-            host("gcc", *FLAGS, "-static", SOURCES / f"{name}.c", "-o", f"{root}/bin/{name}", "-pthread")
+            shutil.copy(host_program(name), f"{root}/bin/{name}")
         as_root = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
-        subprocess.run([*as_root, "chroot", root, f"/bin/{RUNNER}", "/bin", "/w", str(part), *families], check=True,
-                       timeout=LIMIT, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, stdin=subprocess.DEVNULL)
+        subprocess.run([*as_root, "chroot", root, f"/bin/{RUNNER}", *words(families)], check=True, timeout=LIMIT,
+                       env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, stdin=subprocess.DEVNULL, start_new_session=True,
+                       preexec_fn=as_by_login)
         return {name: (Path(root) / f"w/{name}.out").read_text(errors="replace") for name in families}
 
 
-def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, sync: str, options=None,
+def on_machine(families: Mapping[str, int], folder: Path, harts: int, sync: str, options=None,
                bootargs: str = "journal=1", max_cycles: int = 400_000_000) -> dict[str, str]:
-    """What they print there. Programs and outputs are on a disk, so no kernel is linked for them."""
+    """What they print there. Programs are in the image's archive, as many are executed again and again; what they print
+    is on a disk."""
     files = folder / "files"
-    for name in ("bin", "w"):
-        (files / name).mkdir(parents=True)
-    for name in (RUNNER, *families):
-        built = programs.build_program([SOURCES / f"{name}.c"], name, ("-Wno-unused", "-Wno-format-truncation"))
-        shutil.copy(built, files / "bin" / name)
-        (files / "bin" / name).chmod(0o755)
+    (files / "w").mkdir(parents=True)
+    archive = {name: programs.build_program([SOURCES / f"{name}.c"], name, FLAGS) for name in (RUNNER, *families)}
     disk = folder / "disk.img"
     disk.write_bytes(bytes(4096 << 10))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super,has_journal", "-J", "size=1",
          "-b", 1024, "-I", 128, "-N", 512, "-g", 1024, "-d", files, disk)
-    words = ",".join(["/bin", "/w", str(part), *families])
-    bootargs = f"run=user program=/bin/{RUNNER} args={words} root=disk0 hz=1000 {bootargs}"
+    bootargs = f"run=user program=/bin/{RUNNER} args={','.join(words(families))} root=disk0 hz=1000 {bootargs}"
     run = boot(folder / "run", harts, sync, bootargs,
-               options=DISK_BUILDS[sync] if options is None else options, machine=DEVICES,
+               options=DISK_BUILDS[sync] if options is None else options, machine=DEVICES, files=archive,
                more=["--disk", f"{disk},write=copy,profile=fast"], max_cycles=max_cycles, hang_cycles=max_cycles)
     left = folder / "run/disk0.img"
     host("e2fsck", "-fn", left)
@@ -147,14 +169,15 @@ def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, syn
     return printed
 
 
-def judge(folder: Path, families: Sequence[str] = FAMILIES, part: int = 1, harts: int = 1, sync: str = "cli-optim",
+def judge(folder: Path, families: Mapping[str, int], harts: int = 1, sync: str = "cli-optim",
           options=None, bootargs: str = "journal=1", max_cycles: int = 2_000_000_000) -> Verdict:
-    theirs = on_host(families, part)
-    ours = on_machine(families, part, folder, harts, sync, options, bootargs, max_cycles)
+    """`families`: each with the part of its combinations, one of so many."""
+    theirs = on_host(families)
+    ours = on_machine(families, folder, harts, sync, options, bootargs, max_cycles)
     for name in families:
         (folder / f"{name}.linux").write_text(theirs[name])
         (folder / f"{name}.machine").write_text(ours[name])
-    return compare({name: (theirs[name], ours[name]) for name in families}, part == 1)
+    return compare({name: (theirs[name], ours[name]) for name in families}, set(families.values()) == {1})
 
 
 def main() -> int:
@@ -172,8 +195,8 @@ def main() -> int:
         parser.error(f"no family {', '.join(sorted(unknown))}: there are {', '.join(FAMILIES)}" if unknown else
                      "--part is 1 or more")
     shutil.rmtree(arguments.out, ignore_errors=True)
-    verdict = judge(arguments.out, arguments.families or FAMILIES, arguments.part, arguments.harts, arguments.sync,
-                    KERNELS[arguments.unix] if arguments.unix else None, f"journal={arguments.journal}")
+    verdict = judge(arguments.out, dict.fromkeys(arguments.families or FAMILIES, arguments.part), arguments.harts,
+                    arguments.sync, KERNELS[arguments.unix] if arguments.unix else None, f"journal={arguments.journal}")
     print(verdict.report(), end="")
     return bool(verdict.wrong)
 

@@ -9,8 +9,9 @@ TESTS = ("tests/kernel", "user/programs", "kernel/test")
 NO_TEST = {
     "there is no such call yet": "SYS_RECVMSG SYS_SENDMSG SYS_RECVFROM SYS_SOCKETPAIR SYS_VM_FIRST",
     "no trap gives it": "USER_BUS_ADRALN USER_TRAP_BRKPT USER_SIGIO",
-    "limits of the kernel's own tables, which programs meet as errors": "USER_NAME_SIZE USER_PATH_SIZE USER_SIGNALS",
-    "seen by its macro": "USER_W_GOES_ON",
+    "limits of the kernel's own tables, which programs meet as errors":
+        "USER_NAME_SIZE USER_PATH_SIZE USER_SIGNALS USER_RLIMITS",
+    "seen by what the library makes of it": "USER_W_GOES_ON USER_CANCELS SYS_SYSTEM_INFO SYS_THREAD_CANCEL",
 }
 
 

@@ -12,6 +12,7 @@
 struct __dir {
     int fd;
     int length, at; /* of what was read last, in bytes */
+    long where;     /* of the entry that comes next */
     _Alignas(4) char buffer[BUFFER_SIZE];
 };
 
@@ -29,6 +30,7 @@ DIR *fdopendir(int fd)
         return 0;
     d->fd = fd;
     d->length = d->at = 0;
+    d->where = lseek(fd, 0, SEEK_CUR);
     return d;
 }
 
@@ -54,13 +56,25 @@ struct dirent *readdir(DIR *d)
     }
     struct dirent *entry = (struct dirent *)(d->buffer + d->at);
     d->at += entry->d_reclen;
+    d->where = (long)entry->d_off;
     return entry;
 }
 
 void rewinddir(DIR *d)
 {
-    lseek(d->fd, 0, SEEK_SET);
+    seekdir(d, 0);
+}
+
+long telldir(DIR *d)
+{
+    return d->where;
+}
+
+void seekdir(DIR *d, long where)
+{
+    lseek(d->fd, where, SEEK_SET);
     d->length = d->at = 0;
+    d->where = where;
 }
 
 int dirfd(DIR *d)

@@ -22,12 +22,20 @@ static inline int span_until(clockid_t clock, const struct timespec *until, stru
     return span->tv_sec < 0 || (!span->tv_sec && !span->tv_nsec) ? ETIMEDOUT : 0;
 }
 
-/* As futex_wait; `until` 0: for ever. 0, EAGAIN, EINTR, ETIMEDOUT, EINVAL. */
-static inline int futex_wait_until(volatile uint32_t *word, uint32_t value, clockid_t clock,
-                                   const struct timespec *until)
+typedef int futex_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2);
+
+/* As futex_wait, by `call`; `until` 0: for ever. 0, EAGAIN, EINTR, ETIMEDOUT, EINVAL. */
+static inline int futex_wait_by(futex_call *call, volatile uint32_t *word, uint32_t value, clockid_t clock,
+                                const struct timespec *until)
 {
     struct timespec span;
     int error = until ? span_until(clock, until, &span) : 0;
-    return error ? error : -system_call(SYS_FUTEX_WAIT, (uint32_t)word, value, until ? (uint32_t)&span : 0);
+    return error ? error : -call(SYS_FUTEX_WAIT, (uint32_t)word, value, until ? (uint32_t)&span : 0);
+}
+
+static inline int futex_wait_until(volatile uint32_t *word, uint32_t value, clockid_t clock,
+                                   const struct timespec *until)
+{
+    return futex_wait_by(system_call, word, value, clock, until);
 }
 #endif

@@ -42,6 +42,13 @@ int getpagesize(void)
     return PAGE;
 }
 
+static struct user_system_info system_info(void)
+{
+    struct user_system_info info = {0};
+    system_call(SYS_SYSTEM_INFO, (uint32_t)&info, 0, 0);
+    return info;
+}
+
 long sysconf(int name)
 {
     switch (name) {
@@ -67,6 +74,7 @@ long sysconf(int name)
     case _SC_SPIN_LOCKS:
     case _SC_TIMEOUTS:
     case _SC_THREADS:
+    case _SC_TIMERS:
     case _SC_THREAD_ATTR_STACKSIZE:
     case _SC_THREAD_SAFE_FUNCTIONS: return 200809;
     case _SC_TZNAME_MAX: return 6;
@@ -99,12 +107,11 @@ long sysconf(int name)
     case _SC_SYNCHRONIZED_IO:
     case _SC_THREAD_CPUTIME:
     case _SC_THREAD_PROCESS_SHARED:
-    case _SC_THREAD_PRIORITY_SCHEDULING:
-    case _SC_TIMERS:
-    case _SC_NPROCESSORS_CONF: /* that no program sees: it is the experiment's */
-    case _SC_NPROCESSORS_ONLN:
-    case _SC_PHYS_PAGES:
-    case _SC_AVPHYS_PAGES: return -1; /* errno stays as it is */
+    case _SC_THREAD_PRIORITY_SCHEDULING: return -1; /* errno stays as it is */
+    case _SC_NPROCESSORS_CONF:
+    case _SC_NPROCESSORS_ONLN: return (long)system_info().harts;
+    case _SC_PHYS_PAGES: return (long)system_info().pages;
+    case _SC_AVPHYS_PAGES: return (long)system_info().free_pages;
     default: return failed(EINVAL);
     }
 }
@@ -186,9 +193,7 @@ int posix_madvise(void *address, size_t size, int advice)
     return (uint32_t)address % PAGE || advice < MADV_NORMAL || advice > MADV_DONTNEED ? EINVAL : 0;
 }
 
-/* MADV_DONTNEED would have to clear what is private. */
 int madvise(void *address, size_t size, int advice)
 {
-    int error = advice == MADV_DONTNEED ? EINVAL : posix_madvise(address, size, advice);
-    return error ? failed(error) : 0;
+    return with_errno(system_call(SYS_MADVISE, (uint32_t)address, size, (uint32_t)advice));
 }

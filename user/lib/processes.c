@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "user/lib/system.h"
+#include "user/lib/cancel.h"
 #include "user/lib/thread_local.h"
 
 #define PATH_DEFAULT "/bin:/"
@@ -170,7 +170,7 @@ int execle(const char *path, const char *first, ...)
 pid_t wait4(pid_t id, int *status, int options, struct rusage *usage)
 {
     return with_errno(
-        system_call6(SYS_WAIT4, (uint32_t)id, (uint32_t)status, (uint32_t)options, (uint32_t)usage, 0, 0));
+        cancel_point6(SYS_WAIT4, (uint32_t)id, (uint32_t)status, (uint32_t)options, (uint32_t)usage, 0, 0));
 }
 
 pid_t wait3(int *status, int options, struct rusage *usage)
@@ -190,7 +190,17 @@ pid_t wait(int *status)
 
 int waitid(idtype_t which, id_t id, siginfo_t *to, int options)
 {
-    return with_errno(system_call6(SYS_WAITID, (uint32_t)which, (uint32_t)id, (uint32_t)to, (uint32_t)options, 0, 0));
+    return with_errno(cancel_point6(SYS_WAITID, (uint32_t)which, (uint32_t)id, (uint32_t)to, (uint32_t)options, 0, 0));
+}
+
+int getrlimit(int which, struct rlimit *to)
+{
+    return with_errno(system_call(SYS_GETRLIMIT, (uint32_t)which, (uint32_t)to, 0));
+}
+
+int setrlimit(int which, const struct rlimit *to)
+{
+    return with_errno(system_call(SYS_SETRLIMIT, (uint32_t)which, (uint32_t)to, 0));
 }
 
 int getrusage(int who, struct rusage *to)

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/queue.h>
 
+#include "user/lib/cancel.h"
 #include "user/lib/futex_lock.h"
 #include "user/lib/limits_of_time.h"
 #include "user/lib/thread_local.h"
@@ -36,6 +37,8 @@ static __thread struct {
     void *value;
     uint32_t born; /* of the key that it was stored under */
 } values[PTHREAD_KEYS_MAX];
+
+static __thread struct __cleanup *cleanups;
 
 static volatile uint32_t guard; /* a futex lock: what follows */
 static SLIST_HEAD(pthread_list, pthread) leaving;
@@ -110,10 +113,26 @@ static void destroy_values(void)
     }
 }
 
+void __cleanup_push(struct __cleanup *c)
+{
+    c->next = cleanups;
+    cleanups = c;
+}
+
+void __cleanup_pop(struct __cleanup *c, int execute)
+{
+    cleanups = c->next;
+    if (execute)
+        c->fn(c->argument);
+}
+
 _Noreturn void pthread_exit(void *result)
 {
     struct pthread *t = pthread_self();
     sigset_t all;
+    cancel_state = PTHREAD_CANCEL_DISABLE;
+    while (cleanups)
+        __cleanup_pop(cleanups, 1);
     destroy_values();
     if (!__atomic_sub_fetch(&thread_count, 1, __ATOMIC_ACQ_REL))
         exit(0);
@@ -174,8 +193,9 @@ int pthread_join(pthread_t t, void **result)
         return EDEADLK;
     if (t->fate == DETACHED)
         return EINVAL;
+    pthread_testcancel();
     while (!__atomic_load_n(&t->left, __ATOMIC_ACQUIRE))
-        futex_wait(&t->left, 0, 0);
+        cancel_point(SYS_FUTEX_WAIT, (uint32_t)&t->left, 0, 0);
     if (result)
         *result = t->result;
     give_back(t);
@@ -195,13 +215,18 @@ int pthread_detach(pthread_t t)
     return 0;
 }
 
-int pthread_kill(pthread_t t, int number)
+int pthread_kernel_id(pthread_t t)
 {
     if (t == &first_thread)
-        return -system_call(SYS_THREAD_KILL, (uint32_t)getpid(), (uint32_t)number, 0);
+        return getpid();
     while (!t->id) /* it has not begun */
         yield();
-    return -system_call(SYS_THREAD_KILL, (uint32_t)t->id, (uint32_t)number, 0);
+    return t->id;
+}
+
+int pthread_kill(pthread_t t, int number)
+{
+    return -system_call(SYS_THREAD_KILL, (uint32_t)pthread_kernel_id(t), (uint32_t)number, 0);
 }
 
 int pthread_attr_init(pthread_attr_t *a)
@@ -377,10 +402,12 @@ static int wait_for(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec
     __atomic_fetch_add(&c->waiting, 1, __ATOMIC_SEQ_CST);
     m->depth = 0;
     pthread_mutex_unlock(m);
-    int result = system_call(SYS_FUTEX_WAIT, (uint32_t)&c->sequence, sequence, (uint32_t)limit);
+    int result = cancellable6(SYS_FUTEX_WAIT, (uint32_t)&c->sequence, sequence, (uint32_t)limit, 0, 0, 0);
     __atomic_fetch_sub(&c->waiting, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(m);
     m->depth = depth;
+    if (result == -ECANCELED && cancel_act)
+        cancel_act();
     return result == -ETIMEDOUT ? ETIMEDOUT : 0;
 }
 

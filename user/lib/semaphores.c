@@ -1,14 +1,21 @@
 /* POSIX semaphores (semaphore.h): a word that counts, and how many wait for it to be more than 0. */
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 
+#include "user/lib/cancel.h"
 #include "user/lib/limits_of_time.h"
 
 static int failed(int error)
 {
     errno = error;
     return -1;
+}
+
+static int cancellable(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2)
+{
+    return cancellable6(number, a0, a1, a2, 0, 0, 0);
 }
 
 int sem_init(sem_t *sem, int shared, unsigned value)
@@ -39,10 +46,13 @@ int sem_trywait(sem_t *sem)
 int sem_timedwait(sem_t *sem, const struct timespec *until)
 {
     int was = errno;
+    pthread_testcancel();
     while (sem_trywait(sem)) {
         __atomic_fetch_add(&sem->waiting, 1, __ATOMIC_SEQ_CST);
-        int error = futex_wait_until(&sem->value, 0, CLOCK_REALTIME, until);
+        int error = futex_wait_by(cancellable, &sem->value, 0, CLOCK_REALTIME, until);
         __atomic_fetch_sub(&sem->waiting, 1, __ATOMIC_SEQ_CST);
+        if (error == ECANCELED && cancel_act)
+            cancel_act();
         if (error && error != EAGAIN)
             return failed(error);
     }

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
-#include "user/lib/system.h"
+#include "user/lib/cancel.h"
 
 _Static_assert(sizeof(struct sigaction) == sizeof(struct user_sigaction), "the kernel reads struct sigaction");
 _Static_assert(sizeof(siginfo_t) == sizeof(struct user_siginfo), "the kernel writes siginfo_t");
@@ -44,7 +44,7 @@ int sigpending(sigset_t *to)
 
 int sigsuspend(const sigset_t *mask)
 {
-    return with_errno(system_call(SYS_SIGSUSPEND, (uint32_t)mask, 0, 0));
+    return with_errno(cancel_point(SYS_SIGSUSPEND, (uint32_t)mask, 0, 0));
 }
 
 int sigaltstack(const stack_t *stack, stack_t *old)
@@ -77,7 +77,7 @@ int raise(int number)
 
 int sigtimedwait(const sigset_t *set, siginfo_t *to, const struct timespec *limit)
 {
-    return with_errno(system_call(SYS_SIGTIMEDWAIT, (uint32_t)set, (uint32_t)to, (uint32_t)limit));
+    return with_errno(cancel_point(SYS_SIGTIMEDWAIT, (uint32_t)set, (uint32_t)to, (uint32_t)limit));
 }
 
 int sigwaitinfo(const sigset_t *set, siginfo_t *to)
@@ -90,7 +90,7 @@ int sigwait(const sigset_t *set, int *number)
 {
     int result;
     do
-        result = system_call(SYS_SIGTIMEDWAIT, (uint32_t)set, 0, 0);
+        result = cancel_point(SYS_SIGTIMEDWAIT, (uint32_t)set, 0, 0);
     while (result == -EINTR);
     if (result > 0)
         *number = result;

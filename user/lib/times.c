@@ -5,7 +5,7 @@
 #include <sys/times.h>
 #include <time.h>
 
-#include "user/lib/system.h"
+#include "user/lib/cancel.h"
 
 #define MICROSECONDS 1000000u
 
@@ -28,7 +28,7 @@ int gettimeofday(struct timeval *to, void *zone)
 
 int nanosleep(const struct timespec *how_long, struct timespec *rest)
 {
-    return with_errno(system_call(SYS_NANOSLEEP, (uint32_t)how_long, (uint32_t)rest, 0));
+    return with_errno(cancel_point(SYS_NANOSLEEP, (uint32_t)how_long, (uint32_t)rest, 0));
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *rest)
@@ -36,7 +36,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, st
     uint32_t known = clock == CLOCK_MONOTONIC  ? USER_CLOCK_MONOTONIC
                      : clock == CLOCK_REALTIME ? USER_CLOCK_REALTIME
                                                : ~0u;
-    return -system_call6(SYS_CLOCK_NANOSLEEP, known, flags == TIMER_ABSTIME, (uint32_t)until, (uint32_t)rest, 0, 0);
+    return -cancel_point6(SYS_CLOCK_NANOSLEEP, known, flags == TIMER_ABSTIME, (uint32_t)until, (uint32_t)rest, 0, 0);
 }
 
 int clock_getres(clockid_t clock, struct timespec *to)

@@ -13,7 +13,7 @@
 #include <sys/time.h>
 #include <utime.h>
 
-#include "user/lib/system.h"
+#include "user/lib/cancel.h"
 
 #define CALL0(type, name, number)                              \
     type name(void)                                            \
@@ -42,6 +42,23 @@
         return (type)with_errno(system_call6(number, (uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0, 0)); \
     }
 
+/* The same, and a cancellation point. */
+#define POINT1(type, name, number, A)                                     \
+    type name(A a)                                                        \
+    {                                                                     \
+        return (type)with_errno(cancel_point(number, (uint32_t)a, 0, 0)); \
+    }
+#define POINT3(type, name, number, A, B, C)                                                   \
+    type name(A a, B b, C c)                                                                  \
+    {                                                                                         \
+        return (type)with_errno(cancel_point(number, (uint32_t)a, (uint32_t)b, (uint32_t)c)); \
+    }
+#define POINT4(type, name, number, A, B, C, D)                                                                    \
+    type name(A a, B b, C c, D d)                                                                                 \
+    {                                                                                                             \
+        return (type)with_errno(cancel_point6(number, (uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0, 0)); \
+    }
+
 #define CALL5(type, name, number, A, B, C, D, E)                                                       \
     type name(A a, B b, C c, D d, E e)                                                                 \
     {                                                                                                  \
@@ -49,26 +66,27 @@
             system_call6(number, (uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, (uint32_t)e, 0)); \
     }
 
-CALL3(ssize_t, read, SYS_READ, int, void *, size_t)
-CALL3(ssize_t, write, SYS_WRITE, int, const void *, size_t)
-CALL4(ssize_t, pread, SYS_PREAD, int, void *, size_t, off_t)
-CALL4(ssize_t, pwrite, SYS_PWRITE, int, const void *, size_t, off_t)
-CALL3(ssize_t, readv, SYS_READV, int, const struct iovec *, int)
-CALL3(ssize_t, writev, SYS_WRITEV, int, const struct iovec *, int)
-CALL1(int, close, SYS_CLOSE, int)
+POINT3(ssize_t, read, SYS_READ, int, void *, size_t)
+POINT3(ssize_t, write, SYS_WRITE, int, const void *, size_t)
+POINT4(ssize_t, pread, SYS_PREAD, int, void *, size_t, off_t)
+POINT4(ssize_t, pwrite, SYS_PWRITE, int, const void *, size_t, off_t)
+POINT3(ssize_t, readv, SYS_READV, int, const struct iovec *, int)
+POINT3(ssize_t, writev, SYS_WRITEV, int, const struct iovec *, int)
+POINT1(int, close, SYS_CLOSE, int)
 CALL3(off_t, lseek, SYS_LSEEK, int, off_t, int)
 CALL1(int, dup, SYS_DUP, int)
 CALL2(int, dup2, SYS_DUP2, int, int)
 CALL3(int, dup3, SYS_DUP3, int, int, int)
 CALL2(int, pipe2, SYS_PIPE2, int *, int)
-CALL1(int, fsync, SYS_FSYNC, int)
+POINT1(int, fsync, SYS_FSYNC, int)
+CALL2(int, flock, SYS_FLOCK, int, int)
 CALL2(int, ftruncate, SYS_FTRUNCATE, int, off_t)
 CALL2(int, fchmod, SYS_FCHMOD, int, mode_t)
 CALL3(int, fchown, SYS_FCHOWN, int, uid_t, gid_t)
 CALL2(int, fstat, SYS_FSTAT, int, struct stat *)
 CALL1(int, fchdir, SYS_FCHDIR, int)
 CALL0(int, getdtablesize, SYS_GETDTABLESIZE)
-CALL3(int, poll, SYS_POLL, struct pollfd *, nfds_t, int)
+POINT3(int, poll, SYS_POLL, struct pollfd *, nfds_t, int)
 
 CALL2(int, stat, SYS_STAT, const char *, struct stat *)
 CALL2(int, lstat, SYS_LSTAT, const char *, struct stat *)
@@ -117,7 +135,7 @@ CALL0(gid_t, getegid, SYS_GETEGID)
 CALL1(void *, sbrk, SYS_SBRK, ptrdiff_t)
 CALL2(int, munmap, SYS_MUNMAP, void *, size_t)
 CALL3(int, mprotect, SYS_MPROTECT, void *, size_t, int)
-CALL3(int, msync, SYS_MSYNC, void *, size_t, int)
+POINT3(int, msync, SYS_MSYNC, void *, size_t, int)
 
 void sync(void)
 {
@@ -156,7 +174,7 @@ int open(const char *path, int flags, ...)
     va_start(more, flags);
     int mode = flags & O_CREAT ? va_arg(more, int) : 0;
     va_end(more);
-    return with_errno(system_call(SYS_OPEN, (uint32_t)path, (uint32_t)flags, (uint32_t)mode));
+    return with_errno(cancel_point(SYS_OPEN, (uint32_t)path, (uint32_t)flags, (uint32_t)mode));
 }
 
 int openat(int directory, const char *path, int flags, ...)
@@ -166,7 +184,7 @@ int openat(int directory, const char *path, int flags, ...)
     int mode = flags & O_CREAT ? va_arg(more, int) : 0;
     va_end(more);
     return with_errno(
-        system_call6(SYS_OPENAT, (uint32_t)directory, (uint32_t)path, (uint32_t)flags, (uint32_t)mode, 0, 0));
+        cancel_point6(SYS_OPENAT, (uint32_t)directory, (uint32_t)path, (uint32_t)flags, (uint32_t)mode, 0, 0));
 }
 
 int mkfifoat(int directory, const char *path, mode_t mode)
@@ -200,7 +218,8 @@ int fcntl(int fd, int command, ...)
     va_start(more, command);
     uint32_t argument = va_arg(more, uint32_t);
     va_end(more);
-    return with_errno(system_call(SYS_FCNTL, (uint32_t)fd, (uint32_t)command, argument));
+    int (*call)(unsigned, uint32_t, uint32_t, uint32_t) = command == F_SETLKW ? cancel_point : system_call;
+    return with_errno(call(SYS_FCNTL, (uint32_t)fd, (uint32_t)command, argument));
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -214,14 +233,14 @@ int ioctl(int fd, unsigned long request, ...)
 
 int select(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, struct timeval *limit)
 {
-    return with_errno(system_call6(SYS_SELECT, (uint32_t)n, (uint32_t)reading, (uint32_t)writing, (uint32_t)exceptions,
-                                   (uint32_t)limit, 0));
+    return with_errno(cancel_point6(SYS_SELECT, (uint32_t)n, (uint32_t)reading, (uint32_t)writing, (uint32_t)exceptions,
+                                    (uint32_t)limit, 0));
 }
 
 /* `call` with a mask of signals of its own, which is there while it waits, and no longer. */
 static int masked(const sigset_t *mask, unsigned number, const uint32_t *a)
 {
-    return with_errno(system_call(SYS_MASKED, (uint32_t)mask, number, (uint32_t)a));
+    return with_errno(cancel_point(SYS_MASKED, (uint32_t)mask, number, (uint32_t)a));
 }
 
 int pselect(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, const struct timespec *limit,

@@ -1203,6 +1203,47 @@ HOST_TEST(a_stack_grows_as_it_is_used)
     end();
 }
 
+static uint32_t tables(void)
+{
+    struct vm_statistics s;
+    vm_statistics(&s);
+    return s.tables;
+}
+
+/*
+ * With the first region in what a page table covers its page is promised, beside what is the program's; it is so until
+ * the map goes, as the table may be there.
+ */
+HOST_TEST(page_tables_are_promised)
+{
+    enum { AT = 0x10000000, SPANS = 10 };
+    begin(1, 200, 0);
+    struct vm_map *map = models[0].map;
+    for (uint32_t i = 0; i < 2 * SPANS; i++) { /* a second region there takes none */
+        uint32_t at = AT + i % SPANS * TABLE_REACH + (i >= SPANS ? 4 * PAGE_SIZE : 0);
+        CHECK_EQUAL(vm_allocate(map, &at, PAGE_SIZE, VM_FIXED), 0);
+        CHECK(promised() == i + 1 && tables() == (i < SPANS ? i + 1 : SPANS));
+    }
+    uint32_t across = AT + (2 * SPANS + 1) * TABLE_REACH - PAGE_SIZE;
+    CHECK_EQUAL(vm_allocate(map, &across, 2 * PAGE_SIZE, VM_FIXED), 0);
+    CHECK_EQUAL(tables(), SPANS + 2);
+    struct vm_map *child = vm_map_fork(map);
+    CHECK(child && tables() == 2 * (SPANS + 2));
+    vm_map_release(child);
+    CHECK_EQUAL(vm_deallocate(map, AT, 4 * SPANS * TABLE_REACH), 0);
+    CHECK(promised() == 0 && tables() == SPANS + 2);
+    uint32_t n = 0, at = AT + SPANS * TABLE_REACH, again = AT;
+    while (vm_promise(1))
+        n++;
+    vm_unpromise(1);
+    CHECK_EQUAL(vm_allocate(map, &again, PAGE_SIZE, VM_FIXED), 0);
+    CHECK_EQUAL(vm_deallocate(map, again, PAGE_SIZE), 0);
+    CHECK_EQUAL(vm_allocate(map, &at, PAGE_SIZE, VM_FIXED), -ENOMEM); /* for its table there is none left */
+    vm_unpromise(n - 1);
+    end();
+    CHECK_EQUAL(tables(), 0);
+}
+
 /*
  * What takes the place of promised memory takes its promise over: nothing is promised twice meanwhile, and nothing is
  * lost.

@@ -1,5 +1,4 @@
 /* Paths that begin at a directory's descriptor: openat and its family, with each kind of descriptor, name and flag. */
-#define _GNU_SOURCE
 #include "names.h"
 
 #define NOT_OPEN 77

@@ -1,6 +1,6 @@
 /*
- * run FOLDER WORK PART FAMILY...: runs the programs FOLDER/FAMILY, each in a new folder WORK/FAMILY, with its output in
- * WORK/FAMILY.out and, as its last line, how it ended.
+ * run FOLDER WORK FAMILY:PART...: runs the programs FOLDER/FAMILY PART, each in a new folder WORK/FAMILY, with its
+ * output in WORK/FAMILY.out and, as its last line, how it ended.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +18,11 @@ static void fails(const char *what)
 
 int main(int argc, char **argv)
 {
-    for (int i = 4; i < argc; i++) {
-        char program[256], work[256], out[256];
+    for (int i = 3; i < argc; i++) {
+        char program[256], work[256], out[256], *part = strchr(argv[i], ':');
+        if (!part)
+            fails(argv[i]);
+        *part++ = 0;
         snprintf(program, sizeof program, "%s/%s", argv[1], argv[i]);
         snprintf(work, sizeof work, "%s/%s", argv[2], argv[i]);
         snprintf(out, sizeof out, "%s/%s.out", argv[2], argv[i]);
@@ -31,11 +34,12 @@ int main(int argc, char **argv)
             fails("fork");
         if (!child) {
             int in = open("/dev/null", O_RDONLY);
+            setsid(); /* what it sends its group is not for others */
             dup2(in, 0);
             dup2(fd, 1);
             close(in);
             close(fd);
-            execl(program, argv[i], argv[3], (char *)0);
+            execl(program, program, part, (char *)0);
             perror(program);
             _exit(99);
         }

@@ -1,7 +1,7 @@
 /*
  * POSIX threads, the part that programs use most: threads, mutexes, conditions, read/write locks, barriers, spin locks,
- * once, keys; over the kernel's threads and futexes. Not there: cancelling, attributes but the stack's size and
- * detached, scheduling, sharing with another process. A function that fails gives an error number, as POSIX has it.
+ * once, keys, deferred cancelling; over the kernel's threads and futexes. Not there: attributes but the stack's size
+ * and detached, scheduling, sharing with another process. A function that fails gives an error number, as POSIX has it.
  */
 #ifndef _PTHREAD_H
 #define _PTHREAD_H
@@ -66,6 +66,38 @@ _Noreturn void pthread_exit(void *result);
 pthread_t pthread_self(void);
 int pthread_equal(pthread_t a, pthread_t b);
 int pthread_kill(pthread_t thread, int number);
+
+#define PTHREAD_CANCEL_ENABLE 0
+#define PTHREAD_CANCEL_DISABLE 1
+#define PTHREAD_CANCEL_DEFERRED 0
+#define PTHREAD_CANCEL_ASYNCHRONOUS 1 /* ENOTSUP */
+#define PTHREAD_CANCELED ((void *)-1)
+
+/* At cancellation points: POSIX's calls that wait; those of <stdio.h> are none. */
+int pthread_cancel(pthread_t thread);
+int pthread_setcancelstate(int state, int *old);
+int pthread_setcanceltype(int type, int *old);
+void pthread_testcancel(void);
+
+struct __cleanup {
+    void (*fn)(void *);
+    void *argument;
+    struct __cleanup *next;
+};
+
+void __cleanup_push(struct __cleanup *c);
+void __cleanup_pop(struct __cleanup *c, int execute);
+
+#define pthread_cleanup_push(fn, argument)                       \
+    do {                                                         \
+        struct __cleanup __cleanup_here = {(fn), (argument), 0}; \
+    __cleanup_push(&__cleanup_here)
+#define pthread_cleanup_pop(execute)           \
+    __cleanup_pop(&__cleanup_here, (execute)); \
+    }                                          \
+    while (0)
+
+int pthread_kernel_id(pthread_t thread); /* for thread_kill and its like (user/abi.h) */
 
 int pthread_attr_init(pthread_attr_t *a);
 int pthread_attr_destroy(pthread_attr_t *a);

@@ -9,6 +9,7 @@ typedef struct __dir DIR;
 
 struct dirent {
     uint32_t d_ino;
+    uint32_t d_off; /* of the entry behind it: as telldir gives it then */
     uint16_t d_reclen;
     uint8_t d_type, d_namlen;
     char d_name[256];
@@ -27,6 +28,8 @@ DIR *opendir(const char *path);
 DIR *fdopendir(int fd);
 struct dirent *readdir(DIR *d);
 void rewinddir(DIR *d);
+long telldir(DIR *d);
+void seekdir(DIR *d, long where);
 int dirfd(DIR *d);
 int closedir(DIR *d);
 #endif

@@ -23,7 +23,10 @@ int munmap(void *address, size_t size);
 int msync(void *address, size_t size, int flags);
 int mprotect(void *address, size_t size, int protection);
 
-/* Advice that nothing follows; MADV_DONTNEED is not taken. */
+/*
+ * Advice that nothing follows, but for MADV_DONTNEED: memory that is the process's own is 0 again. EINVAL of private
+ * mappings of files.
+ */
 #define MADV_NORMAL 0
 #define MADV_RANDOM 1
 #define MADV_SEQUENTIAL 2

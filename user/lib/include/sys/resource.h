@@ -14,5 +14,29 @@ struct rusage {
         ru_msgrcv, ru_nsignals, ru_nvcsw, ru_nivcsw;
 };
 
+/* As the kernel numbers and keeps them (struct user_rlimit). */
+typedef unsigned long long rlim_t;
+
+struct rlimit {
+    rlim_t rlim_cur, rlim_max;
+};
+
+#define RLIMIT_CPU 0
+#define RLIMIT_FSIZE 1
+#define RLIMIT_DATA 2
+#define RLIMIT_STACK 3
+#define RLIMIT_CORE 4
+#define RLIMIT_RSS 5
+#define RLIMIT_MEMLOCK 6
+#define RLIMIT_NPROC 7
+#define RLIMIT_NOFILE 8
+#define RLIMIT_AS 9
+#define RLIM_NLIMITS 10
+#define RLIM_INFINITY 0x7fffffffffffffffULL
+#define RLIM_SAVED_MAX RLIM_INFINITY
+#define RLIM_SAVED_CUR RLIM_INFINITY
+
+int getrlimit(int which, struct rlimit *to);
+int setrlimit(int which, const struct rlimit *to);
 int getrusage(int who, struct rusage *to);
 #endif

@@ -4,11 +4,13 @@
 
 #define sigaction picolibc_sigaction
 #define siginfo_t picolibc_siginfo_t
+#define sigevent picolibc_sigevent
 #define sigwaitinfo picolibc_sigwaitinfo
 #define sigtimedwait picolibc_sigtimedwait
 #include_next <sys/signal.h>
 #undef sigaction
 #undef siginfo_t
+#undef sigevent
 #undef sigwaitinfo
 #undef sigtimedwait
 #undef SI_USER
@@ -45,6 +47,13 @@ typedef struct {
     void *si_addr;
     union sigval si_value;
 } siginfo_t;
+
+struct sigevent {
+    int sigev_notify, sigev_signo;
+    union sigval sigev_value;
+    void (*sigev_notify_function)(union sigval value);
+    void *sigev_notify_attributes; /* pthread_attr_t */
+};
 
 struct sigaction {
     union {
