@@ -57,7 +57,7 @@ void signals_call_interrupted(int result, uint32_t a0);
 void signals_exec(struct process *p, struct user_thread *self);
 void signals_fork(struct process *child, struct user_thread *thread, const struct user_thread *parent);
 
-/* Whether something hangs on the time that its threads run; that this is so, or no more, they are told. With user_lock. */
+/* Whether something hangs on the time that its threads run, which they are told when it changes. With user_lock. */
 bool signals_are_timed(const struct process *p);
 void signals_time(struct process *p);
 

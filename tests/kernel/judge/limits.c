@@ -2,7 +2,6 @@
  * Values that interfaces name exactly: of each the last that is right, the first that is not, and what just fits.
  * Limits are named by their constants, which differ between systems.
  */
-#define _GNU_SOURCE
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
