@@ -23,7 +23,7 @@ def ports(config: SoCConfig) -> dict[str, tuple[str, int]]:
     """Every port of the top module: its direction ("input" or "output") and width in bits."""
     inputs = [(name, 1) for name in ("sys_clk", "sys_rst", "uart0_rx", "uart1_rx")]
     inputs += [(f"disk{n}_{name}", width) for n in range(config.disks) for name, width in DISK_INPUTS]
-    outputs = [("uart0_tx", 1), ("uart1_tx", 1), ("uart1_rts", 1)]
+    outputs = [("uart0_tx", 1), ("uart1_tx", 1), ("uart0_rts", 1), ("uart1_rts", 1)]
     outputs += [("host_" + name, width) for name, width in HOST_OUTPUTS]
     outputs += [("trace_" + name, width) for name, width in TRACE_OUTPUTS]
     outputs += [("pic_irq", config.harts), ("pic_sources", 32)]
@@ -60,7 +60,7 @@ class SimSoC(InterlockSoC):
 
         for name, uart in (("uart0", self.uart0), ("uart1", self.uart1)):
             self.comb += [uart.pads.rx.eq(pin[name + "_rx"]), pin[name + "_tx"].eq(uart.pads.tx)]
-        self.comb += pin["uart1_rts"].eq(self.uart1.rts)
+        self.comb += [pin["uart0_rts"].eq(self.uart0.rts), pin["uart1_rts"].eq(self.uart1.rts)]
         self.comb += [pin["host_" + name].eq(getattr(self.host.outputs, name)) for name, _ in HOST_OUTPUTS]
         for n, disk in enumerate(self.disks):
             self.comb += join_drive(disk.medium, lambda name, n=n: pin[f"disk{n}_{name}"])

@@ -56,8 +56,8 @@ struct terminal *console_terminal(void)
     mutex_lock(&first_lock);
     if (!console_tty.port)
         terminal_init(&console_tty, &serial_console);
-    if (!listens)
-        listens = slc_attach(&console_tty);
+    if (!listens && (listens = slc_attach(&console_tty)))
+        serial_flow(&serial_console, SERIAL_FLOW_BOTH); /* whoever looks at RTS types from here on */
     struct terminal *tp = listens ? &console_tty : 0;
     mutex_unlock(&first_lock);
     return tp;

@@ -42,20 +42,28 @@ void serial_configure(struct serial *p, uint32_t baud)
 
 void serial_flow(struct serial *p, enum serial_flow flow)
 {
-    p->flow = flow == SERIAL_FLOW_DRIVER;
-    p->held = false;
-    REG(p, MCR) = flow == SERIAL_FLOW_NONE     ? 0
+    uint8_t mcr = flow == SERIAL_FLOW_NONE     ? 0
                   : flow == SERIAL_FLOW_DRIVER ? SERIAL_MCR_RTS_MASK
                                                : SERIAL_MCR_RTS_MASK | SERIAL_MCR_AFE_MASK;
+    p->flow = flow == SERIAL_FLOW_PORT ? 0 : mcr;
+    p->held = 0;
+    REG(p, MCR) = mcr;
 }
 
-/* The far end is told to wait, or to go on. The caller holds the lock. */
-static void serial_hold(struct serial *p, bool on)
+/* The far end is told to wait for `reason`, or to go on if there is no other. The caller holds the lock. */
+static void serial_hold(struct serial *p, enum serial_hold reason, bool on)
 {
-    if (p->flow && p->held != on) {
-        p->held = on;
-        REG(p, MCR) = on ? 0 : SERIAL_MCR_RTS_MASK;
-    }
+    uint8_t held = on ? p->held | reason : p->held & ~reason;
+    if (p->flow && !held != !p->held)
+        REG(p, MCR) = held ? 0 : p->flow;
+    p->held = held;
+}
+
+void serial_block(struct serial *p, bool on)
+{
+    crit_t s = simple_lock_enter(&p->lock);
+    serial_hold(p, SERIAL_HOLD_READER, on);
+    simple_lock_leave(&p->lock, s);
 }
 
 /* Move what fits from the ring to the FIFO, which is empty when THRE is set. */
@@ -86,7 +94,7 @@ static void serial_receive(struct serial *p)
         else
             p->rx[p->rx_head++ % SERIAL_RX_RING] = c;
         if (p->rx_head - p->rx_tail >= SERIAL_RX_RING * 3 / 4)
-            serial_hold(p, true);
+            serial_hold(p, SERIAL_HOLD_RING, true);
     }
 }
 
@@ -130,7 +138,7 @@ static int next_character(struct serial *p)
     crit_t s = simple_lock_enter(&p->lock);
     int c = p->rx_tail == p->rx_head ? -1 : p->rx[p->rx_tail++ % SERIAL_RX_RING];
     if (p->held && p->rx_head - p->rx_tail <= SERIAL_RX_RING / 4)
-        serial_hold(p, false);
+        serial_hold(p, SERIAL_HOLD_RING, false);
     simple_lock_leave(&p->lock, s);
     return c;
 }

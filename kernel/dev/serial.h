@@ -35,7 +35,8 @@ struct serial {
     uint32_t rx_head, rx_tail, tx_head, tx_tail; /* run freely; the difference is the fill */
     uint32_t dropped;                            /* characters that found the receive ring full */
     uint32_t interrupts;
-    bool flow, held; /* the driver holds the far end off; it does so now */
+    uint8_t flow; /* MCR while the far end may send; 0 if the driver does not hold it off */
+    uint8_t held; /* enum serial_hold: why it does so now */
     uint8_t rx[SERIAL_RX_RING];
     uint8_t tx[SERIAL_TX_RING];
 };
@@ -56,10 +57,14 @@ void serial_configure(struct serial *port, uint32_t baud);
 
 /*
  * What tells the far end to wait, by RTS: nobody; the driver, when its ring is three quarters full, until it is empty
- * to one (a driver that is kept from running cannot tell); or the port by itself, when its FIFO is half full.
+ * to one (a driver that is kept from running cannot tell); the port by itself, when its FIFO is half full; or both.
  */
-enum serial_flow { SERIAL_FLOW_NONE, SERIAL_FLOW_DRIVER, SERIAL_FLOW_PORT };
+enum serial_flow { SERIAL_FLOW_NONE, SERIAL_FLOW_DRIVER, SERIAL_FLOW_PORT, SERIAL_FLOW_BOTH };
 void serial_flow(struct serial *port, enum serial_flow flow); /* when it is configured */
+
+/* Of a port whose driver holds the far end off: also while its reader wants nothing. */
+enum serial_hold { SERIAL_HOLD_RING = 1, SERIAL_HOLD_READER = 2 };
+void serial_block(struct serial *port, bool on);
 
 /*
  * The characters that the port's FIFOs hold, and to change that, before it is configured; panics if it was built with

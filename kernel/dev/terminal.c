@@ -253,10 +253,24 @@ static void terminal_append(struct terminal *tp, uint16_t q)
         make_readable(tp);
 }
 
+/*
+ * The far end, where it looks, is told to wait while there is much to read: then a reader comes. A line that is not at
+ * its end never keeps it waiting.
+ */
+static void terminal_room(struct terminal *tp)
+{
+    uint32_t there = tp->line - tp->tail;
+    if (tp->full ? there <= TERMINAL_QUEUE / 4 : there >= TERMINAL_QUEUE / 2) {
+        tp->full = !tp->full;
+        serial_block(tp->port, tp->full);
+    }
+}
+
 static void flush_input(struct terminal *tp)
 {
     tp->tail = tp->line = tp->head;
     tp->literal = false;
+    terminal_room(tp);
 }
 
 /* A character that sends a signal. Output that was stopped goes on: else nobody would see what the signal does. */
@@ -350,6 +364,7 @@ void terminal_input(struct terminal *tp, const uint8_t *c, uint32_t n)
     mutex_lock(&tp->tty_lock);
     for (uint32_t i = 0; i < n; i++)
         terminal_character(tp, c[i]);
+    terminal_room(tp);
     mutex_unlock(&tp->tty_lock);
 }
 
@@ -442,6 +457,7 @@ int terminal_read(struct terminal *tp, uint8_t *to, uint32_t n, bool waits)
         result = -EAGAIN;
     if (!result)
         result = (int)terminal_take(tp, to, n);
+    terminal_room(tp);
     mutex_unlock(&tp->tty_lock);
     return result;
 }

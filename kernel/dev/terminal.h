@@ -38,6 +38,7 @@ struct terminal {
     bool literal;              /* the next character means nothing (^V) */
     uint32_t column, start;    /* where the cursor is; where it was when the line that is typed began */
     uint32_t dropped;          /* characters there was no room for */
+    bool full;                 /* the far end is told to wait */
     struct simple_lock wait_lock;
     volatile uint32_t changes;
     struct serial *port;

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,12 @@ class Attached:
     """Lines, wires and drives."""
 
     pty: Annotated[bool, typer.Option("--pty", help="a pseudo-terminal as console: Ctrl-C is the target's")] = False
+    expect: Annotated[list[str] | None, typer.Option(
+        metavar="TEXT", help="wait until the console has printed this; may be repeated, for one behind the other. The "
+        "run ends well behind the last, if nothing is left to type; else it ends with 1")] = None
+    typed: Annotated[list[str] | None, typer.Option(
+        "--input", metavar="TEXT", help="type this when the --expect of the same number has been printed; without any, "
+        "when the console listens. \\n ends a line")] = None
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None
     baud: Annotated[int | None, _number(LEAST_BAUD, "bit rate of the data line (115200; with --gdb 6000000)",
                                         MOST_BAUD)] = None
@@ -218,6 +225,11 @@ def check_together(what, attached, several):
     for wrong, text in (
             (several.node and not several.nodes, "--node needs --nodes N"),
             (several.nodes and attached.gdb, "--gdb and --nodes: a debugger wants one machine, leave out one of them"),
+            (len(attached.typed or []) > len(attached.expect or []) > 0,
+             "--input: more than there are --expect: each is typed behind the --expect of the same number"),
+            ("" in (attached.expect or []), "--expect: give some text"),
+            (several.nodes and (attached.expect or attached.typed), "--expect and --input want one machine: leave out "
+                                                                    "--nodes"),
             (several.nodes and attached.pty, "--pty and --nodes: a terminal wants one machine, leave out one of them"),
             (what.image and (what.program or what.files), "--image has its files already: leave out --program and "
                                                           "--file"),
@@ -226,11 +238,21 @@ def check_together(what, attached, several):
             raise Failed(text, 2)
 
 
+def is_piped(file):
+    """Whether a file or a program types, and not a person or nobody."""
+    mode = os.fstat(file.fileno()).st_mode
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
 def command_of(what, attached, limits, written, saved, several, words, booted):
     """The simulator's options, but for those of the Ethernet wire and of several nodes."""
     line_baud = (GDB_BAUD if attached.gdb else LINE_BAUD) if attached.baud is None else attached.baud
     command = ["--console", "file" if several.nodes else "pty" if attached.pty else "tty"]
     command += ["--uart1", "pty"] if attached.gdb else []
+    if not several.nodes and not attached.pty and (is_piped(sys.stdin) or attached.typed and not attached.expect):
+        command += ["--uart0-flow", "rts"]
+    command += [word for text in attached.expect or [] for word in ("--expect", text)]
+    command += [word for text in attached.typed or [] for word in ("--type", text)]
     if saved.restore:
         command += ["--restore", str(saved.restore)]
     else:

@@ -22,7 +22,7 @@ static struct terminal tty;
 static char line[8192]; /* what the line has been sent */
 static unsigned sent, room = sizeof line, signal_number, slept;
 static const char *coming; /* characters that arrive one by one while a reader sleeps */
-static bool interrupted;
+static bool interrupted, blocked;
 static struct limit *limit;
 static uint32_t limit_ticks;
 
@@ -49,6 +49,12 @@ int serial_write_interruptibly(struct serial *p, const char *text, unsigned n)
 void serial_stop_output(struct serial *p, bool stop)
 {
     p->stopped = stop;
+}
+
+void serial_block(struct serial *p, bool on)
+{
+    CHECK(p == &port && on != blocked);
+    blocked = on;
 }
 
 int serial_drain_interruptibly(struct serial *p)
@@ -617,4 +623,40 @@ HOST_TEST(each_flag_of_what_is_shown)
         use(&t);
         check_typed(each[i].typed, each[i].read, each[i].shown);
     }
+}
+
+/*
+ * A far end that stops when it is told to, but for what is under way then, loses nothing, whatever the pace of readers;
+ * and it is never told to wait where there is no line to read.
+ */
+HOST_TEST(a_far_end_that_waits_loses_nothing)
+{
+    enum { UNDER_WAY = 256, TYPED_AT_ALL = 40000 };
+    static uint8_t sent_by[TYPED_AT_ALL], read_by[TYPED_AT_ALL + TERMINAL_LINE];
+    start();
+    struct user_termios t = modes_now();
+    t.lflag &= ~(uint32_t)USER_ECHO;
+    use(&t);
+    struct random state = random_from(5, 0);
+    uint32_t typed = 0, taken = 0, since = 0, in_line = 0;
+    for (uint32_t step = 0; taken < TYPED_AT_ALL; step++) {
+        bool reads = !random_below(&state, step / 2000 % 2 ? 300 : 2); /* a slow reader, then a quick one */
+        bool goes = typed < TYPED_AT_ALL && (!blocked || since < UNDER_WAY);
+        if (goes && !reads) {
+            bool ends = in_line == TERMINAL_LINE - 3 || !(random_below(&state, 40)) || typed == TYPED_AT_ALL - 1;
+            in_line = ends ? 0 : in_line + 1;
+            sent_by[typed] = ends ? '\n' : 'a' + typed % 26;
+            since = blocked ? since + 1 : 0;
+            terminal_input(&tty, &sent_by[typed++], 1);
+            CHECK(!tty.dropped && (!blocked || terminal_is_readable(&tty)));
+        } else if (terminal_is_readable(&tty)) {
+            taken += (uint32_t)terminal_read(&tty, read_by + taken, 1 + random_below(&state, TERMINAL_LINE), false);
+        }
+    }
+    CHECK(!memcmp(sent_by, read_by, TYPED_AT_ALL) && !blocked);
+    for (uint32_t i = 0; i < TERMINAL_QUEUE; i++)
+        terminal_input(&tty, (const uint8_t *)"\n", 1);
+    CHECK(blocked);
+    terminal_flush_input(&tty);
+    CHECK(!blocked);
 }

@@ -8,6 +8,7 @@
 namespace {
 
 constexpr uint64_t POLL_CYCLES = 16384;    // between looks at who may have typed,
+constexpr char END_OF_TRANSMISSION = 4;    // ^D
 constexpr uint64_t PTY_POLL_CYCLES = 1024; // and at who is attached to a line: a program waits for each answer
 
 } // namespace
@@ -82,8 +83,10 @@ void SerialPort::record(Json &json) const
     json.end_object();
 }
 
-Console::Console(Arguments::Console kind, std::function<void(bool)> drive, BitRate rate, bool &life)
-    : SerialPort("uart0", UART0_TX, kind, std::move(drive), rate, life), kind(kind)
+Console::Console(const Arguments &a, std::function<void(bool)> drive, BitRate rate, bool &life,
+                 std::function<void()> heard)
+    : SerialPort("uart0", UART0_TX, a.console, std::move(drive), rate, life), kind(a.console), types_end(a.uart0_flow),
+      expected(a.expected), typed(a.typed), heard(std::move(heard))
 {
     terminal.set_baud(rate.baud);
 }
@@ -99,10 +102,34 @@ void Console::byte(uint8_t byte)
     printed += char(byte);
     file.write(&byte, 1);
     terminal.write(byte);
+    if (said < expected.size())
+        listen();
+}
+
+void Console::after_edge(uint64_t cycle, unsigned pins)
+{
+    now = cycle;
+    SerialPort::after_edge(cycle, pins);
+}
+
+// A character has come: is it the last of the text that is waited for?
+void Console::listen()
+{
+    const std::string &wanted = expected[said];
+    if (printed.size() - from < wanted.size() ||
+        printed.compare(printed.size() - wanted.size(), wanted.size(), wanted) != 0)
+        return;
+    from = printed.size();
+    if (said < typed.size())
+        send(typed[said].data(), typed[said].size(), now + 1);
+    if (++said == expected.size() && typed.size() < expected.size())
+        heard();
 }
 
 uint64_t Console::poll_cycles() const
 {
+    if (!begun && expected.empty() && !typed.empty())
+        return POLL_CYCLES;
     return kind == Arguments::Console::PTY ? PTY_POLL_CYCLES : kind == Arguments::Console::TTY ? POLL_CYCLES : 0;
 }
 
@@ -116,8 +143,16 @@ void Console::poll(uint64_t cycle)
             return;
         set_baud(baud);
     }
-    std::string typed = terminal.read();
-    send(typed.data(), typed.size(), cycle);
+    std::string come = terminal.read();
+    if (!begun && expected.empty())
+        for (const std::string &text : typed)
+            come += text;
+    begun = true;
+    if (terminal.ended() && types_end) {
+        come += END_OF_TRANSMISSION;
+        types_end = false;
+    }
+    send(come.data(), come.size(), cycle);
 }
 
 void Console::save(cereal::BinaryOutputArchive &archive) const

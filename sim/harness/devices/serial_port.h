@@ -32,6 +32,8 @@ class SerialPort : public Device {
     void record(Json &json) const override;
     const char *record_group() const override { return "serial"; }
     const std::string &pty_name() const { return terminal.pty_name; }
+    uint64_t framing_errors() const { return out.framing_errors; }
+    uint64_t baud() const { return out.rate().baud; }
     bool listens() const override { return terminal.listens(); }
     void flush() override { file.flush(); }
     void finish() override;
@@ -59,15 +61,18 @@ class SerialPort : public Device {
     std::function<void(uint64_t, std::string)> wire_to;
 };
 
-// Keeps all that the target prints: results are read from it.
+// Keeps all that the target prints: results are read from it. It may wait for a text and then type another.
 class Console final : public SerialPort {
   public:
-    Console(Arguments::Console kind, std::function<void(bool)> drive, BitRate rate, bool &life);
+    // `heard` is called when the last of the texts that are waited for has been printed and nothing is left to type.
+    Console(const Arguments &a, std::function<void(bool)> drive, BitRate rate, bool &life, std::function<void()> heard);
 
     const std::string &text() const { return printed; }
+    const std::string *missing() const { return said < expected.size() ? &expected[said] : nullptr; } // not printed yet
 
     uint64_t poll_cycles() const override;
     void poll(uint64_t cycle) override;
+    void after_edge(uint64_t cycle, unsigned pins) override;
     void save(cereal::BinaryOutputArchive &archive) const override;
     void load(cereal::BinaryInputArchive &archive) override;
     void open(const std::string &folder, bool keep) override;
@@ -77,7 +82,17 @@ class Console final : public SerialPort {
   private:
     void byte(uint8_t byte) override;
 
-    Arguments::Console kind; // not saved: this run's
+    void listen();
+
+    // Not saved: this run's.
+    Arguments::Console kind;
+    bool types_end; // ^D behind the end of what is typed
+    std::vector<std::string> expected, typed;
+    size_t said = 0, from = 0; // of `expected` have been printed, the last before this place of `printed`
+    bool begun = false;
+    uint64_t now = 0;
+    std::function<void()> heard;
+
     std::string printed;
 };
 

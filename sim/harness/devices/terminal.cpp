@@ -89,7 +89,9 @@ std::string Terminal::read()
     ssize_t got = ::read(in, bytes, sizeof bytes);
     if (got > 0)
         return std::string(bytes, size_t(got));
-    if (!is_pty && (got == 0 || (errno != EINTR && errno != EAGAIN)))
+    if (!is_pty && (got == 0 || (errno != EINTR && errno != EAGAIN))) {
         in = -1; // the end of a file or pipe
+        end = got == 0;
+    }
     return "";
 }

@@ -17,6 +17,7 @@ class Terminal {
     void flush();       // throws Failure if standard output cannot take it
     std::string read(); // what has been typed since the last call
     bool listens() const { return in >= 0; } // something may still be typed
+    bool ended() const { return end; } // a file or pipe has been read to its end
 
     // The bit rate that whoever is attached to the pseudo-terminal has set last, as on a serial port; 0: it is none.
     uint64_t baud() const;
@@ -26,7 +27,7 @@ class Terminal {
 
   private:
     int in = -1, out = -1;
-    bool is_pty = false, restore = false;
+    bool is_pty = false, restore = false, end = false;
     termios saved{};
     std::string pending;
 };

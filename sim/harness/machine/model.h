@@ -102,7 +102,9 @@ class Model final : public Pins {
     {
         return top->trace_valid | top->host_blob | top->host_exit | ether_sends();
     } // any of them (devices/device.h)
-    bool data_line_ready() const { return top->uart1_rts; } // the target wants characters, where one looks at that
+    // The target wants characters, where one looks at that.
+    bool console_ready() const { return top->uart0_rts; }
+    bool data_line_ready() const { return top->uart1_rts; }
     bool lines_high() const { return top->uart0_tx & top->uart1_tx; }
 
     unsigned disks() const override { return DISKS; }

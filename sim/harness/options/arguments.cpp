@@ -1,6 +1,7 @@
 #include "options/plan.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,12 @@ const char HELP[] =
   --out DIR             write run.json, console.txt, trace.csv, uart1.out and blob-KIND.bin there
   --console KIND        tty, pty, file or none (default: file with --out, else tty)
   --uart0-baud N        bit rate of the console line (115200)
+  --uart0-flow KIND     rts: what is typed waits while the target's RTS is off, and ^D is typed behind the end of
+                        standard input; none (none)
+  --expect TEXT         wait until the console has printed TEXT; may be repeated, then for one behind the other. When
+                        the last has been printed and nothing is left to type, the run ends, with exit status 0
+  --type TEXT           type TEXT when the --expect of the same number has been printed; without any, at once. \n, \r,
+                        \t, \\, \xHH
   --uart1-baud N        bit rate of the data line (115200)
   --uart1 KIND          the data line: file (the options below) or pty: a pseudo-terminal, for a debugger
   --uart1-in FILE       bytes for the data line, back to back, from trace event 1023 on ...
@@ -98,6 +105,29 @@ double seconds(const std::string &option, const std::string &text)
     return value;
 }
 
+// `text` with its escapes \n, \r, \t, \\ and \xHH as what they stand for.
+std::string unescaped(const std::string &option, const std::string &text)
+{
+    std::string out;
+    for (size_t at = 0; at < text.size(); at++) {
+        if (text[at] != '\\') {
+            out += text[at];
+            continue;
+        }
+        const char kind = at + 1 < text.size() ? text[++at] : 0;
+        const std::string digits = kind == 'x' ? text.substr(at + 1, 2) : "";
+        static const std::map<char, char> plain = {{'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'\\', '\\'}};
+        if (auto found = plain.find(kind); found != plain.end())
+            out += found->second;
+        else if (digits.size() == 2 && std::isxdigit(uint8_t(digits[0])) && std::isxdigit(uint8_t(digits[1])))
+            out += char(std::stoi(digits, nullptr, 16)), at += 2;
+        else
+            throw Failure(format("%s: '%s': behind \\ comes n, r, t, \\ or x and two hexadecimal digits",
+                                 option.c_str(), text.c_str()));
+    }
+    return out;
+}
+
 using Setter = std::function<void(const std::string &, const std::string &)>;
 
 std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
@@ -105,6 +135,16 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
     auto text = [](std::string &to) { return [&to](const std::string &, const std::string &v) { to = v; }; };
     auto number = [](uint64_t &to) {
         return [&to](const std::string &o, const std::string &v) { to = whole_number(o, v); };
+    };
+    auto flow = [](bool &to) {
+        return [&to](const std::string &o, const std::string &v) {
+            if (v != "rts" && v != "none")
+                throw Failure(format("%s: '%s' is not one of rts, none", o.c_str(), v.c_str()));
+            to = v == "rts";
+        };
+    };
+    auto words = [](std::vector<std::string> &to) {
+        return [&to](const std::string &o, const std::string &v) { to.push_back(unescaped(o, v)); };
     };
     auto moment = [](Moment &to) {
         return [&to](const std::string &o, const std::string &v) {
@@ -131,12 +171,10 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--uart1", text(a.uart1_name)},
         {"--uart1-in", text(a.uart1_in)},
         {"--uart1-start", number(a.uart1_start)},
-        {"--uart1-flow",
-         [&a](const std::string &o, const std::string &v) {
-             if (v != "rts" && v != "none")
-                 throw Failure(format("%s: '%s' is not one of rts, none", o.c_str(), v.c_str()));
-             a.uart1_flow = v == "rts";
-         }},
+        {"--uart0-flow", flow(a.uart0_flow)},
+        {"--uart1-flow", flow(a.uart1_flow)},
+        {"--expect", words(a.expected)},
+        {"--type", words(a.typed)},
         {"--uart1-out", text(a.uart1_out)},
         {"--disk", [&a](const std::string &, const std::string &v) { a.disks.push_back(v); }},
         {"--ether-in", text(a.ether_in)},
@@ -253,6 +291,10 @@ void complete(Arguments &a)
     if (a.uart1_name != "file" && a.uart1_name != "pty")
         throw Failure(format("--uart1: '%s' is not one of file, pty", a.uart1_name.c_str()));
     a.uart1_pty = a.uart1_name == "pty";
+    if (a.typed.size() > a.expected.size() && !a.expected.empty())
+        throw Failure("--type: more than there are --expect: each is typed behind the --expect of the same number");
+    if (std::any_of(a.expected.begin(), a.expected.end(), [](const std::string &text) { return text.empty(); }))
+        throw Failure("--expect: give some text");
     if (a.uart1_pty && !a.uart1_in.empty())
         throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
     if (a.ether_mbits != 10 && a.ether_mbits != 100 && a.ether_mbits != 1000)

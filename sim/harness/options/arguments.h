@@ -18,7 +18,7 @@ struct Shape {
     bool has_seed = false;
     uint64_t uart0_baud = 115200, uart1_baud = 115200;
     uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
-    bool uart1_flow = false; // its far end looks at the target's RTS
+    bool uart0_flow = false, uart1_flow = false; // its far end looks at the target's RTS
     std::vector<std::string> disks; // drives, as the command line has them
 
     uint64_t ether_start = ETHER_START_PROGRAM, ether_mbits = 100;
@@ -26,8 +26,8 @@ struct Shape {
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(bootargs, seed, has_seed, uart0_baud, uart1_baud, uart1_start, uart1_flow, ether_start, ether_mbits,
-                ether_unplug, ether_plug, disks);
+        archive(bootargs, seed, has_seed, uart0_baud, uart1_baud, uart1_start, uart0_flow, uart1_flow, ether_start,
+                ether_mbits, ether_unplug, ether_plug, disks);
     }
 };
 
@@ -40,6 +40,7 @@ struct Arguments : Shape {
     std::string wave, probe_log, timeline, flame, latencies, samples, arrivals; // files of those who look on
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty
+    std::vector<std::string> expected, typed; // on the console: the n-th is typed once the n-th has been printed
     bool uart1_pty = false; // the data line is a pseudo-terminal, else files
     uint64_t max_cycles = UINT64_MAX;
     uint64_t sample_cycles = 10'000;

@@ -150,6 +150,7 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
           "'" + inputs.bootargs + "'");
     fixed("--uart0-baud", a.uart0_baud == inputs.uart0_baud, std::to_string(inputs.uart0_baud));
     fixed("--uart1-baud", a.uart1_baud == inputs.uart1_baud, std::to_string(inputs.uart1_baud));
+    fixed("--uart0-flow", a.uart0_flow == inputs.uart0_flow, inputs.uart0_flow ? "rts" : "none");
     fixed("--uart1-flow", a.uart1_flow == inputs.uart1_flow, inputs.uart1_flow ? "rts" : "none");
     fixed("--disk", a.disks == inputs.disks, inputs.disks.empty() ? "no disk" : "'" + inputs.disks.front() + "'");
     fixed("--ether-mbits", a.ether_mbits == inputs.ether_mbits, std::to_string(inputs.ether_mbits));

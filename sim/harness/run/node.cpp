@@ -47,7 +47,8 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
       inspector(image, TargetMemory(model.ram(), model.ram_bytes())), hang(watch, a.hang_cycles),
       wave_window(a.wave_begin, a.wave_end, a.wave_cycles),
       console_line(
-          a.console, [this](bool level) { model.set_line(0, level); }, {CLOCK_HZ, a.uart0_baud}, watch.active),
+          a, [this](bool level) { model.set_line(0, level); }, {CLOCK_HZ, a.uart0_baud}, watch.active,
+          [this] { stop(End::HEARD, ""); }),
       data_line(
           a.uart1_pty, a.uart1_out, [this](bool level) { model.set_line(1, level); }, {CLOCK_HZ, a.uart1_baud},
           watch.active, inputs.feed, a.uart1_start),
@@ -62,6 +63,8 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
           watch.active),
       devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
 {
+    if (a.uart0_flow)
+        console_line.obey([this] { return model.console_ready(); });
     if (a.uart1_flow)
         data_line.obey([this] { return model.data_line_ready(); });
     for (size_t i = 0; i < inputs.disk_images.size(); i++) {
@@ -554,13 +557,26 @@ void Node::show_harts() const
         std::fprintf(stderr, "%s%s\n", says().c_str(), line.c_str());
 }
 
+void Node::show_console() const
+{
+    if (const std::string *text = console_line.missing())
+        std::fprintf(stderr, "%sthe console has not printed '%s'\n", says().c_str(), text->c_str());
+    if (uint64_t errors = console_line.framing_errors())
+        std::fprintf(stderr, "%sconsole: %llu characters had no stop bit: the target does not send 8N1 at %llu bit/s\n",
+                     says().c_str(), (unsigned long long)errors, (unsigned long long)console_line.baud());
+}
+
 int Node::status() const
 {
     if (failed)
         return 2;
     switch (end) {
-    case End::TARGET: return arguments.target_status ? int(exit_code & 0xff) : exit_code ? 1 : 0;
+    case End::TARGET:
+        if (!exit_code)
+            return console_line.missing() ? 1 : 0;
+        return arguments.target_status ? int(exit_code & 0xff) : 1;
     case End::CHECKPOINT:
+    case End::HEARD:
     case End::STOPPED: return 0;
     case End::MAX_CYCLES:
     case End::MAX_SECONDS: return 3;

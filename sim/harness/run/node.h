@@ -34,7 +34,7 @@ class Skip;
 
 class Node {
   public:
-    enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, STOPPED, FAILURE };
+    enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, HEARD, STOPPED, FAILURE };
 
     // Node `number` of `count`; goes on where the checkpoint was taken, if there is one, as one of several that are
     // made of it if it is a `clone`. Throws Failure on bad input.
@@ -69,6 +69,7 @@ class Node {
     bool hangs() const { return hang.dead_long(); }
     void finish(); // keeps all there is; each output may fail by itself, and the others are still written
     void show_harts() const;
+    void show_console() const; // what was waited for in vain, and lines that did not come whole
     uint64_t digest(); // behind the end
     void write_record(Json &json, bool alone);
 

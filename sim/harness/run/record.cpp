@@ -96,7 +96,7 @@ void Node::write_results(Json &json) const
 void Node::write_record(Json &json, bool alone)
 {
     static const char *const END[] = {"none",        "target",     "max-cycles", "max-seconds", "hang",
-                                      "interrupted", "checkpoint", "stopped",    "error"};
+                                      "interrupted", "checkpoint", "heard",      "stopped",     "error"};
     const Arguments &a = arguments;
     auto limit = [](Json &json, const char *key, uint64_t value) {
         value == UINT64_MAX ? json.null(key) : json.number(key, value);

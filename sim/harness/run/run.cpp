@@ -103,6 +103,9 @@ int Run::run()
 {
     started = shown = Clock::now();
     progress_on_terminal = isatty(STDERR_FILENO);
+    // Not among what the target prints.
+    progress_shown = !arguments.quiet && !(progress_on_terminal && isatty(STDOUT_FILENO) &&
+                                           arguments.console == Arguments::Console::TTY);
     try {
         for (auto &node : nodes)
             node->begin();
@@ -319,7 +322,7 @@ void Run::show_progress(Clock::time_point now)
     double speed = double(cycle - shown_cycle) / std::chrono::duration<double>(now - shown).count();
     shown = now;
     shown_cycle = cycle;
-    if (arguments.quiet)
+    if (!progress_shown)
         return;
     std::string line = format("%.3f ms simulated, cycles %s, %.2f Mcycles/s", 1e3 * double(cycle) / CLOCK_HZ,
                               grouped(cycle).c_str(), speed / 1e6);
@@ -355,6 +358,8 @@ void Run::finish()
                          node->reason.c_str());
         if (wrong)
             node->show_harts();
+        if (!arguments.quiet)
+            node->show_console();
     }
     if (!arguments.out.empty()) {
         try {

@@ -60,5 +60,5 @@ class Run {
 
     Clock::time_point started, shown;
     uint64_t shown_cycle = 0;
-    bool progress_on_terminal = false;
+    bool progress_on_terminal = false, progress_shown = true;
 };
