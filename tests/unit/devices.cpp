@@ -469,7 +469,9 @@ class SerialWorld final : public World {
         const BitRate rate{CLOCK_HZ, baud};
         const std::vector<uint8_t> nothing;
         if (console) {
-            port = std::make_unique<Console>(Arguments::Console::FILE, drive, rate, life);
+            Arguments to_a_file;
+            to_a_file.console = Arguments::Console::FILE;
+            port = std::make_unique<Console>(to_a_file, drive, rate, life, [] {});
         } else {
             auto line = std::make_unique<DataLine>(false, "", drive, rate, life, odd ? feed : none, start);
             player = &line->player;
