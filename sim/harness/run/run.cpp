@@ -104,8 +104,8 @@ int Run::run()
     started = shown = Clock::now();
     progress_on_terminal = isatty(STDERR_FILENO);
     // Not among what the target prints.
-    progress_shown = !arguments.quiet && !(progress_on_terminal && isatty(STDOUT_FILENO) &&
-                                           arguments.console == Arguments::Console::TTY);
+    progress_shown = !arguments.quiet &&
+                     !(progress_on_terminal && isatty(STDOUT_FILENO) && arguments.console == Arguments::Console::TTY);
     try {
         for (auto &node : nodes)
             node->begin();
