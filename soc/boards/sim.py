@@ -68,7 +68,7 @@ class Target(BoardSoC):
 
     def join_data_line(self):
         self.comb += [self.data_line.eq(self.pin["uart1_rx"]), self.pin["uart1_tx"].eq(self.uart1.pads.tx),
-                      self.pin["uart1_rts"].eq(self.uart1.rts)]
+                      self.pin["uart0_rts"].eq(self.uart0.rts), self.pin["uart1_rts"].eq(self.uart1.rts)]
 
     def make_sd_pads(self):
         """A card whose sectors are with a drive of the simulator's: `--disk IMAGE`."""

@@ -9,7 +9,7 @@
 // Both serial ports are loops of wire, which a line that is low holds low. A script goes on behind its EXIT.
 module interlock (
     input sys_clk, sys_rst, uart0_rx, uart1_rx,
-    output uart0_tx, uart1_tx, uart1_rts,
+    output uart0_tx, uart1_tx, uart0_rts, uart1_rts,
     output reg host_exit, output reg [31:0] host_exit_code,
     output reg host_blob, output reg [31:0] host_blob_kind, host_blob_address, host_blob_length,
     output reg trace_valid, output reg [3:0] trace_hart, output reg [9:0] trace_event,
@@ -33,6 +33,7 @@ module interlock (
     reg [1:0] lines = 2'b11;
     assign uart0_tx = uart0_rx & lines[0];
     assign uart1_tx = uart1_rx & lines[1];
+    assign uart0_rts = 1;
     assign uart1_rts = 1;
     assign trace_cycle = cycle - 1;
 

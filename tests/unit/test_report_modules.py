@@ -54,6 +54,33 @@ def andrew():
             timed]
 
 
+# ---- totals
+
+
+def totals():
+    def floor(kind, result, sync="spl-optim", ether=None, **line):
+        return made(kind, 1, sync, results={result: [line]}, **({"ether": ether} if ether else {}))
+
+    def replies(cycles):
+        return {"turnaround": {"count": 2, "total": 2 * cycles}}
+    records = [floor("wake-floor", "switch_floor", wake_floor=100), floor("wire-floor", "intr_floor", bare=200),
+               floor("frame-floor", "handler_floor", ether=replies(300), p50=900),
+               floor("frame-handler-floor", "handler_floor", p50=50),
+               floor("request-floor", "handler_floor", p50=400),
+               floor("request-handler-floor", "handler_floor", p50=40), floor("call-floor", "vm_trap", cycles=70)]
+    for harts in (1, 4):
+        records += [
+            made("wire", harts, results={"intr_latency": [
+                {"load": "idle", "to": way, "p50": cycles}
+                for way, cycles in (("handler", 250), ("event", 450), ("relayed", 1200))]}),
+            made("frame-thread", harts, results={"handler": [{"p50": 170}]}, ether=replies(1500)),
+            made("frame-softint", harts, results={"handler": [{"p50": 110}]}, ether=replies(900)),
+            made("request", harts, results={"disk": [{"cycles": 32_000, "bytes": 16384, "request": 512}],
+                                            "handler": [{"p50": 70}]}),
+            made("call", harts, results={"syscall_cost": [{"null": 140}]})]
+    return records
+
+
 # ---- crtc
 
 
@@ -312,6 +339,22 @@ GOLDEN = {
            ["message passing requiring context switch", "1 raw switch more", "1.00", "1.00", "yes"],
            ["rendezvous", "2 raw switches more", "2.00", "2.00", "yes"]],
     }),
+    "totals": (totals, {
+        "Totals beside their floors": [
+            [f"{name}", harts, "spl-optim", floor, cycles, ratio, said, why]
+            for name, floor, cycles, ratio, said, why in (
+                ("wire to the waiting thread, posted by the handler", "300", "450", "1.50", "met", ""),
+                ("wire to the waiting thread, through an interrupt thread", "400", "1,200", "3.00", "missed",
+                 "the way to the handler 6 %, the rest 94 % of what is beyond the floor"),
+                ("echo request to reply, net=softint", "300", "900", "3.00", "missed",
+                 "the handler 10 %, the rest 90 % of what is beyond the floor"),
+                ("echo request to reply, net=threads", "300", "1,500", "5.00", "missed",
+                 "the handler 10 %, the rest 90 % of what is beyond the floor"),
+                ("disk request to return", "400", "1,000", "2.50", "missed",
+                 "the handler 5 %, the rest 95 % of what is beyond the floor"),
+                ("system call to return", "70.0", "140", "2.00", "met", ""))
+            for harts in (1, 4)],
+    }),
     "vm": (vm, {
         "Page faults: cycles, and times the floor": [
             [sync, harts, fault, 4000, 1000, "4.00"] for sync in ("spl-optim", "cli-pessim") for harts in (1, 4)
@@ -348,6 +391,9 @@ RECORDS = {name: builder for name, (builder, _) in GOLDEN.items()} | OTHERS
 # Their reports have a test over layouts that carries out the stub of a simulator, or make none.
 ELSEWHERE = {"pic_latency", "pic_latency_paper", "designated", "layout", "collected", "sync_load", "paper_sync",
              "definition", "machine", "modules", "schema"}
+
+
+BY_INTERVAL = {"totals"}        # all its tables have verdicts, which go by intervals and not by medians
 
 
 def experiment_of(module, records):
@@ -461,7 +507,8 @@ def test_figures_of_layouts_are_medians_in_any_order(module):
         assert without.keys() == middle.keys()
         for title, rows in middle.items():
             assert len(without[title]) == len(rows), title
-        assert sum(rows == middle[title] for title, rows in without.items()) >= len(middle) / 2
+        if module not in BY_INTERVAL:
+            assert sum(rows == middle[title] for title, rows in without.items()) >= len(middle) / 2
 
 
 def unclaimed(tables):
