@@ -23,7 +23,7 @@ def folder_of(soc) -> Path:
 def headers(harts: Harts = 1, machine: OnMachine = None):
     """Print the folder with the C headers of a machine: addresses, registers, and the marks of interlock/probe.h.
 
-    Example:  riscv64-unknown-elf-gcc -I$(./interlock headers --harts 2) ...
+    Example:  ./interlock headers --harts 2
     """
     on = machine_of(harts, machine)
     config = on.config()

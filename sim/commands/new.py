@@ -12,8 +12,10 @@ from support.cache import REPO
 
 TEMPLATES = REPO / "sim" / "templates"
 
-new = typer.Typer(help="Make an experiment file, or a kernel of one's own, from templates that run as they are.",
-                  no_args_is_help=True)
+new = typer.Typer(no_args_is_help=True, help="""Make an experiment file, or a kernel of one's own, from templates that
+run as they are.
+
+Example:  ./interlock new kernel ../my-kernel""")
 
 
 @new.command("experiment")

@@ -173,6 +173,6 @@ def test_the_command_line_saves_and_restores(tmp_path):
         refused = interlock("--restore", checkpoint, *options)
         assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and words in refused.stderr
     (tmp_path / "other").write_text("something else\n")
-    for other, words in (("other", "is not a checkpoint"), ("missing", "No such file")):
+    for other, words in (("other", "is not a checkpoint"), ("missing", "no such file")):
         refused = interlock("--restore", tmp_path / other)
         assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and words in refused.stderr

@@ -62,7 +62,7 @@ def said(result, status):
     (["sim", "--machine", "ethers=1", "--ether", "start=5"], ["--ether start=CYCLE", "in=FILE"]),
     (["sim", "--machine", "ethers=1", "--ether", "user", "--ether", "tap=t"], ["--ether user", "one far end"]),
     (["simm"], ["simm"]),
-    (["new", "My Sweep"], ["'My Sweep'", "a-z"]),
+    (["new", "experiment", "My Sweep"], ["'My Sweep'", "a-z"]),
     (["run", "none/such.toml"], ["none/such.toml", "No such file"]),
     (["list", "none/such.toml"], ["none/such.toml", "No such file"]),
     (["run", "--sett", "a=b"], ["--sett"]),
@@ -101,7 +101,7 @@ def test_list_shows_experiments_and_keys():
 
 
 def test_a_new_experiment_runs_as_it_is_outside_the_repository(tmp_path):
-    made = interlock("new", "mine", "--in", tmp_path / "own")
+    made = interlock("new", "experiment", "mine", "--in", tmp_path / "own")
     path = tmp_path / "own/mine.toml"
     assert made.returncode == 0 and f"./interlock run {path}" in made.stdout
     result = interlock("run", path, "--quick", "--out", tmp_path / "out", cwd=tmp_path)
@@ -111,7 +111,7 @@ def test_a_new_experiment_runs_as_it_is_outside_the_repository(tmp_path):
     rows = json.loads(interlock("query", "select id, cycles from runs order by id", "--directory", tmp_path / "out",
                                 "--format", "json").stdout)
     assert rows == [{"id": made["id"], "cycles": made["run"]["cycles"]} for made in record.read(tmp_path / "out")[1]]
-    assert "is there already" in said(interlock("new", "mine", "--in", tmp_path / "own"), 2)
+    assert "is there already" in said(interlock("new", "experiment", "mine", "--in", tmp_path / "own"), 2)
 
 
 @pytest.mark.parametrize("command", typer.main.get_command(app).commands)
