@@ -7,7 +7,7 @@ from tests.kernel.machine import CHECKED, boot
 from tests.kernel.test_schemes import CONDITIONS
 
 LINE_FETCH = 42     # cycles at most to bring a line from memory (hw/cpu/README.md)
-SHIFT = 64          # cycles: by which the two views of an interrupt may not be apart
+SHIFT = 100         # cycles: by which the two views of an interrupt may not be apart
 MACHINES = [(harts, sync) for harts in (1, 2) for sync in SCHEMES] + [(4, "spl-optim"), (4, "cli-pessim")]
 
 
@@ -55,9 +55,9 @@ def test_latency_seen_from_inside_and_outside(tmp_path, harts, sync):
     lines = {(line["load"], line["to"]): line for line in run.record["results"]["intr_latency"]}
     seen = run.record["interrupts"]["0"]
     # From the mark to where the target reads its clock it is some instructions, for the thread also the call of its
-    # function. A line of them may have to come from memory, now and then or always, as code lies; but the bounds are
-    # less than SHIFT apart, so what is that much early or late is seen wherever the code lies.
-    for way, least, most in (("handler", 0, 10 + LINE_FETCH), ("thread", 5, 20 + LINE_FETCH)):
+    # function, in a line of its own. Each line of them may have to come from memory, now and then or always, as code
+    # lies; but the bounds are less than SHIFT apart, so what is that much early or late is seen wherever the code lies.
+    for way, least, most in (("handler", 0, 10 + LINE_FETCH), ("thread", 5, 20 + 2 * LINE_FETCH)):
         assert most - least < SHIFT
         target = [line for (_, to), line in lines.items() if to == way]
         samples = sum(line["samples"] for line in target)
