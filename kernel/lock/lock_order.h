@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOCK_ORDER_CLASSES 128
+#define LOCK_ORDER_CLASSES 160
 #define LOCK_ORDER_EDGES 512
 #define LOCK_ORDER_FRAMES 10 /* of a call path that are kept */
 

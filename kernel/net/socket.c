@@ -392,6 +392,7 @@ static int close_connection(struct socket *so, void *arg)
     so_lock(&so->lock);
     bool listens = so->state & SS_LISTENS, unread = so->rcv.cc;
     so->state |= SS_NO_DESCRIPTOR | SS_CANTSEND | SS_CANTRECEIVE;
+    sb_flush(&so->rcv); /* the connection may stay for minutes */
     so_unlock(&so->lock);
     if (!inp->closing)
         tcp_user_closed(so->tcb, unread);

@@ -17,6 +17,7 @@ TIMINGS = REPO / "user/mpd/programs/timings.mpd"
 SAMPLE = ("hello", "reals", "string-escapes", "overlapping-slices", "bag-of-tasks", "in-by-and-such-that",
           "reply-copies-back", "destroy-ends-processes", "globals-have-final-code", "deadlock",
           "stack-overflow-in-a-process", "nap")
+LINE_FETCH = 42     # cycles at most to bring a line from memory (hw/cpu/README.md)
 TOGETHER = 60       # programs of one archive
 
 
@@ -101,8 +102,10 @@ def test_the_context_switch_primitives_and_the_rows_of_table_3(tmp_path):
     cost = rows.result("mpd")
     each = {name: total / cost["n"] for name, total in cost.items() if name != "n"}
     print(f"raw switch {result['switch']}, cycles of the rows {each}")
-    # A semaphore that nobody waits for is code inline; one that makes its process wait costs a switch more.
+    # A semaphore that nobody waits for is code inline; one that makes its process wait costs a switch more. As stacks
+    # and data lie, some of the lines that a switch touches displace each other in the data cache, which has one way.
     assert each["p"] < 25 and each["v"] < 25 and each["pair"] < 40, rows.report()
-    assert each["pair"] + result["switch"] < each["switching_pair"] < each["pair"] + 4 * result["switch"], rows.report()
+    assert each["pair"] + result["switch"] < each["switching_pair"], rows.report()
+    assert each["switching_pair"] < each["pair"] + 4 * result["switch"] + 4 * LINE_FETCH, rows.report()
     assert each["create"] > each["switching_pair"] and each["call_new"] > each["call"], rows.report()
     assert each["rendezvous"] > each["message"] > each["pair"], rows.report()
