@@ -5,22 +5,29 @@ from collections.abc import Mapping
 from pathlib import Path
 
 TRAILER = "TRAILER!!!"
+FILE, LINK = 0o100755, 0o120777
 
 
-def entry(name: str, data: bytes) -> bytes:
+def entry(name: str, data: bytes, mode: int = FILE) -> bytes:
     """The same for the same contents: no times, owners or inode numbers."""
     raw = name.encode() + b"\0"
-    fields = (0, 0o100755, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0)
+    fields = (0, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0)
     header = b"070701" + b"".join(b"%08x" % field for field in fields) + raw
     return header + bytes(-len(header) % 4) + data + bytes(-len(data) % 4)
 
 
 def archive(files: Mapping[str, bytes], behind: bytes = b"") -> bytes:
-    """An archive of the files by their names, in order of these, and behind them what is in the archive `behind`.
+    """An archive of the files by their names, in order of these, and behind them what is in the archive `behind`. A
+    file that is another one of them, too, has that one's name instead, with a 0 behind it.
 
     Of two of one name, the kernel finds the first."""
-    last = entry(TRAILER, b"")
-    return b"".join(entry(name, files[name]) for name in sorted(files)) + behind.removesuffix(last) + last
+    last, first = entry(TRAILER, b""), dict[bytes, str]()
+    made = b""
+    for name in sorted(files):
+        data = files[name]
+        other = first.setdefault(data, name) if data else name
+        made += entry(name, data) if other == name else entry(name, other.encode() + b"\0", LINK)
+    return made + behind.removesuffix(last) + last
 
 
 def main():

@@ -7,7 +7,10 @@
 #define MAGIC "070701"
 #define LAST "TRAILER!!!"
 #define HEADER_SIZE 110u
-#define FIELD_SIZE 54u /* where the header's eight hexadecimal digits of the file's size are, */
+#define FIELD_MODE 14u /* where the header's eight hexadecimal digits of the file's mode are, */
+#define FIELD_SIZE 54u /* those of its size, */
+#define TYPE 0170000u /* of a file, in its mode */
+#define LINK 0120000u
 #define FIELD_NAME_SIZE 94u /* and those of the name's, with its final 0 */
 
 extern const char user_archive[];
@@ -16,6 +19,7 @@ struct entry {
     const char *name;
     const char *file;
     uint32_t size;
+    bool link; /* the file is that of another name, which is here */
 };
 
 static uint32_t hexadecimal(const char *digits)
@@ -38,7 +42,8 @@ static bool next_entry(uint32_t *at, struct entry *e)
     if (memcmp(header, MAGIC, sizeof MAGIC - 1))
         return false;
     uint32_t file_at = archive_rounded(*at + HEADER_SIZE + hexadecimal(header + FIELD_NAME_SIZE));
-    *e = (struct entry){header + HEADER_SIZE, user_archive + file_at, hexadecimal(header + FIELD_SIZE)};
+    *e = (struct entry){header + HEADER_SIZE, user_archive + file_at, hexadecimal(header + FIELD_SIZE),
+                        (hexadecimal(header + FIELD_MODE) & TYPE) == LINK};
     *at = archive_rounded(file_at + e->size);
     return strcmp(e->name, LAST);
 }
@@ -46,11 +51,16 @@ static bool next_entry(uint32_t *at, struct entry *e)
 const void *archive_find(const char *name, uint32_t *size)
 {
     struct entry e;
-    for (uint32_t at = 0; next_entry(&at, &e);)
-        if (!strcmp(e.name, name)) {
+    for (uint32_t at = 0; next_entry(&at, &e);) {
+        if (strcmp(e.name, name))
+            continue;
+        if (!e.link) {
             *size = e.size;
             return e.file;
         }
+        name = e.file;
+        at = 0;
+    }
     return 0;
 }
 

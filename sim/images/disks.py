@@ -82,7 +82,7 @@ COMPILED = ("bzip2/huffman", "programs/2-3/28_strings", "programs/4-5/40_stdio",
             "programs/2-3/30_hanoi", "programs/2-3/32_led", "programs/4-5/41_hashif", "programs/6-7/61_integers",
             "programs/6-7/75_array_in_struct_init", "programs/8-9/90_struct-init", "bzip2/compress",
             "bzip2/decompress", "bzip2/blocksort")
-COMMANDS = ("cat", "cp", "du", "find", "grep", "ls", "mkdir", "sh", "wc")
+COMMANDS = ("cat", "cp", "du", "find", "grep", "ls", "mkdir", "wc")
 # What the programs want of a C library, for a compiler that gets no further than objects: tcc's own header of it.
 HEADERS = {name: b"#include <tcclib.h>\n" for name in ("stdio.h", "stdlib.h", "string.h")} | {
     "ctype.h": b"int isalpha(int c);\nint isdigit(int c);\nint isspace(int c);\n"}
@@ -114,9 +114,10 @@ def andrew() -> Path:
     """The disk of the Andrew benchmark: a shell, commands, tcc, headers; the trees /whole and /slice; the script."""
     tree = andrew_tree()
     tcc = programs.sources(programs.ports()["tcc"])
-    commands = programs.commands()
-    files: dict[str, bytes | Path] = {f"bin/{name}": commands[name] for name in COMMANDS}
-    files |= {"bin/tcc": programs.build_port(programs.ports()["tcc"]),
+    files: dict[str, bytes | Path] = {f"bin/{name}": programs.build_program([programs.USER / f"andrew/{name}.c"])
+                                      for name in COMMANDS}
+    files |= {"bin/sh": programs.build_port(programs.ports()["sh"]),
+              "bin/tcc": programs.build_port(programs.ports()["tcc"]),
               "bin/phase": programs.build_program([programs.USER / "andrew/phase.c"]),
               "andrew.sh": programs.USER / "andrew/andrew.sh", "dev/": b"", "include/tcclib.h": tcc / "tcclib.h"}
     files |= {f"include/{name}": text for name, text in HEADERS.items()}

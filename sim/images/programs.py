@@ -22,7 +22,7 @@ from support.cache import REPO, Input, cached
 USER = REPO / "user"
 APT_SOURCES = Path("/etc/apt")
 NAME_SIZE = 32          # USER_NAME_SIZE of user/abi.h
-SHELL = "sh"
+SHELL, TOYBOX = "sh", "toybox"
 
 
 class ProgramError(RuntimeError):
@@ -44,6 +44,8 @@ class Port:
     without: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
     configure: tuple[str, ...] | None = None
+    commands: tuple[str, ...] = ()
+    rewrites: tuple[Mapping[str, str], ...] = ()
     result: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -227,6 +229,31 @@ def _configure(port: Port, cc: Path, folder: Path, out: Path):
     shutil.rmtree(host)
 
 
+def _toybox(port: Port, cc: Path, folder: Path, out: Path):
+    """By its own scripts, in a copy, as they write beside the sources; with what it includes of Linux in ports/."""
+    work, ours = out / "work", USER / "ports" / port.name
+    shutil.copytree(folder, work)
+    for path in ours.glob("*.c"):
+        shutil.copy(path, work / "lib")
+    for change in port.rewrites:
+        path = work / change["file"]
+        if path.read_text().count(change["old"]) != 1:
+            raise ProgramError(f"{port.name}: {change['file']} has not once what is rewritten: see ports.toml")
+        path.write_text(path.read_text().replace(change["old"], change["new"]))
+    options = "toybox", "toybox_float", "toybox_help", "toybox_help_dashdash"
+    wanted = [name.upper() for name in (*port.commands, *options)]
+    (work / "wanted").write_text("".join(f"CONFIG_{name}=y\n" for name in wanted))
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "LDFLAGS")}
+    environment |= {"CC": str(cc), "HOSTCC": "gcc", "NOSTRIP": "1", "VERSION": "",
+                    "CFLAGS": f"-g -w -funsigned-char -D__linux__ -I{ours / 'include'}"}
+    _run(f"{port.name} cannot be configured", ["make", "allnoconfig", "KCONFIG_ALLCONFIG=wanted", f"CC={cc}"], cwd=work,
+         env=environment)
+    _run(f"{port.name} does not build", ["bash", "scripts/make.sh"], cwd=work, env=environment)
+    shutil.copy(work / "generated/unstripped/toybox", out / f"{port.name}.elf")
+    _stripped(out / f"{port.name}.elf", out / port.name)
+    shutil.rmtree(work)
+
+
 def build_port(port: Port) -> Path:
     """The program of a port, built of its sources as they are; beside it NAME.elf."""
     lib, folder = library(), sources(port)
@@ -234,6 +261,9 @@ def build_port(port: Port) -> Path:
     def build(out: Path):
         if port.configure is not None:
             _configure(port, lib / "cc", folder, out)
+            return
+        if port.commands:
+            _toybox(port, lib / "cc", folder, out)
             return
         files = sorted({path for pattern in port.sources for path in folder.glob(pattern)
                         if not any(fnmatch.fnmatch(str(path.relative_to(folder)), without)
@@ -246,15 +276,19 @@ def build_port(port: Port) -> Path:
         shutil.rmtree(written)
 
     own: dict[str, Input] = {f"own {name}": USER / "ports" / name for name in port.own}
+    if port.commands:
+        own |= {"own": USER / "ports" / port.name, "script": inspect.getsource(_toybox)}
     inputs: dict[str, Input] = {"library": lib.name, "port": repr(port), **own,
                                 "how": inspect.getsource(_compile) + inspect.getsource(_configure)}
     return cached("program-port", inputs, build) / port.name
 
 
 def commands() -> dict[str, Path]:
-    """The shell and the commands of user/commands, by their names in the archive."""
-    made = {path.stem: build_program([path]) for path in sorted((USER / "commands").glob("*.c"))}
-    return made | {SHELL: build_port(ports()[SHELL])}
+    """The shell and its commands, by their names in the archive: toybox's, which are one program, and those of
+    user/commands."""
+    own = {path.stem: build_program([path]) for path in sorted((USER / "commands").glob("*.c"))}
+    toybox = ports()[TOYBOX]
+    return dict.fromkeys(toybox.commands, build_port(toybox)) | own | {SHELL: build_port(ports()[SHELL])}
 
 
 def program(text: str) -> tuple[str, dict[str, Path]]:

@@ -20,7 +20,7 @@ COPIED = random.Random(1).randbytes(20_000)
 def card(folder):
     """An ext2 file system of 1 MiB, with the program `cp` and a file."""
     (folder / "files/bin").mkdir(parents=True)
-    shutil.copy(programs.build_program([programs.USER / "commands/cp.c"]), folder / "files/bin/cp")
+    shutil.copy(programs.build_program([programs.USER / "andrew/cp.c"]), folder / "files/bin/cp")
     (folder / "files/bin/cp").chmod(0o755)
     (folder / "files/data").write_bytes(COPIED)
     path = folder / "card.img"

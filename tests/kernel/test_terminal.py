@@ -16,8 +16,7 @@ HANG_CYCLES = 60_000_000
 
 def shell(folder, harts, sync, steps, options=None):
     files = {"sh": programs.build_port(programs.ports()["sh"]), "terminal": programs.build_program([PROGRAM])}
-    for name in ("cat", "sleep"):
-        files[name] = programs.build_program([programs.USER / f"commands/{name}.c"])
+    files |= {name: programs.commands()[name] for name in ("cat", "sleep")}
     return dialogue(folder, harts, sync, "run=user program=sh hz=1000", steps, options=options, files=files,
                     max_cycles=MAX_CYCLES, hang_cycles=HANG_CYCLES)
 

@@ -1,5 +1,4 @@
-"""Commands of user/commands that look at files, on the host, beside the host's own; the Andrew benchmark's
-script."""
+"""The Andrew benchmark's commands, on the host, beside the host's own, and its script."""
 
 import os
 import subprocess
@@ -9,7 +8,7 @@ import pytest
 
 from support.cache import REPO
 
-COMMANDS = REPO / "user/commands"
+COMMANDS = REPO / "user/andrew"
 ANDREW = REPO / "user/andrew/andrew.sh"
 
 

@@ -1,7 +1,6 @@
-"""Programs of user mode, as far as the host can tell: the commands, which are plain C, beside the host's; what the
-archive holds; what bad input is told."""
+"""Programs of user mode, as far as the host can tell: what the archive holds; what the library has; what bad input is
+told."""
 
-import base64
 import os
 import re
 import subprocess
@@ -12,56 +11,7 @@ from typer.testing import CliRunner
 from sim.cli import app
 from sim.commands.common import Failed
 from sim.images import programs
-from user.archive import archive, entry
-
-
-@pytest.fixture(scope="module")
-def command(tmp_path_factory):
-    """Runs one of our commands on the host, built with sanitizers."""
-    folder = tmp_path_factory.mktemp("commands")
-
-    def run(name, *words, given=b""):
-        built = folder / name
-        if not built.exists():
-            subprocess.run(["gcc", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
-                            programs.USER / f"commands/{name}.c", "-o", built], check=True)
-        return subprocess.run([built, *words], input=given, capture_output=True)
-
-    return run
-
-
-@pytest.mark.parametrize("expression", [
-    [], [""], ["a"], ["-n", ""], ["-z", ""], ["-n", "x"], ["!", ""], ["!", "x"], ["!"], ["-z"], ["a", "=", "a"],
-    ["a", "=", "b"], ["a", "!=", "b"], ["=", "=", "="], ["(", "=", "("], ["!", "=", "!"], ["-n", "=", "-n"],
-    ["3", "-eq", "03"], ["3", "-ne", "4"], ["3", "-lt", "10"], ["-3", "-gt", "-4"], ["3", "-ge", "3"],
-    ["4", "-le", "3"], ["3", "-eq", "x"], ["3x", "-eq", "3"], ["x", "-a", ""], ["x", "-o", ""],
-    ["", "-o", "", "-o", "x"], ["", "-a", "x", "-o", "y"],
-    ["(", "x", ")"], ["(", "", "-o", "x", ")", "-a", "y"], ["!", "(", "x", "-a", "y", ")"], ["x", "y"],
-    ["-e", "/"], ["-d", "/"], ["-f", "/"], ["-f", "/etc/passwd"], ["-s", "/etc/passwd"], ["-c", "/dev/null"],
-    ["-e", "/there is no such file"], ["-r", "/dev/null", "-a", "-w", "/dev/null"], ["!", "-e", "/"],
-], ids=" ".join)
-def test_the_command_test_says_what_the_host_s_says(command, expression):
-    wanted = subprocess.run(["/usr/bin/test", *expression], capture_output=True).returncode
-    assert command("test", *expression).returncode == wanted
-
-
-@pytest.mark.parametrize("size", (0, 1, 2, 3, 56, 57, 58, 5000))
-def test_base64_and_cksum(command, size):
-    data = bytes(n * n + n // 7 & 255 for n in range(size))
-    assert command("base64", given=data).stdout == subprocess.run(["base64"], input=data, capture_output=True).stdout
-    assert base64.b64decode(command("base64", given=data).stdout) == data
-    assert command("cksum", given=data).stdout == subprocess.run(["cksum"], input=data, capture_output=True).stdout
-
-
-def test_echo_cat_and_time(command, tmp_path):
-    assert command("echo", "a", "b  c").stdout == b"a b  c\n" and command("echo", "-n", "a").stdout == b"a"
-    (tmp_path / "file").write_bytes(b"x" * 9000)
-    assert command("cat", tmp_path / "file", "-", given=b"y").stdout == b"x" * 9000 + b"y"
-    missing = command("cat", tmp_path / "none")
-    assert missing.returncode == 1 and b"none: No such file" in missing.stderr
-    done = command("time", "sh", "-c", "exit 7")
-    assert done.returncode == 7 and [line.split()[0] for line in done.stderr.splitlines()] == [b"real", b"user", b"sys"]
-    assert command("sleep", "0.01").returncode == 0 and command("sleep", "x").returncode == 2
+from user.archive import LINK, archive, entry
 
 
 def test_an_archive_is_read_by_cpio_s_rules(tmp_path):
@@ -72,10 +22,18 @@ def test_an_archive_is_read_by_cpio_s_rules(tmp_path):
     assert len(made) % 4 == 0
 
 
+def test_a_file_of_several_names_is_in_an_archive_once():
+    """The other names have the first one's instead: cpio makes links of them."""
+    made = archive({"b": b"12345", "a": b"12345", "c": b"", "d": b"", "e": b"other"}, behind=archive({"f": b"12345"}))
+    wanted = (entry("a", b"12345"), entry("b", b"a\0", LINK), entry("c", b""), entry("d", b""), entry("e", b"other"),
+              entry("f", b"12345"), entry("TRAILER!!!", b""))
+    assert made == b"".join(wanted)
+
+
 def test_every_port_says_what_it_is_made_of():
     for port in programs.ports().values():
         assert port.what and len(port.sha256) == 64 and int(port.sha256, 16)
-        assert (port.configure is None) != (not port.sources), port.name
+        assert sum(map(bool, (port.configure is not None, port.sources, port.commands))) == 1, port.name
     assert {"lua", "lua-checked", "bzip2", "zstd", "sh"} <= set(programs.ports())
 
 

@@ -1,0 +1,15 @@
+"""The shell's commands do what the host's do: the short form of commands.py, which has the long one."""
+
+from tests.kernel import commands
+
+PART = 41
+
+
+def test_commands_do_what_the_hosts_do(tmp_path):
+    count, wrong = commands.compared(tmp_path, PART)
+    assert count > 10 and not wrong, "\n".join(wrong)
+
+
+def test_what_is_listed_as_different_is_a_case():
+    assert set(commands.DIFFERENT) | set(commands.ALWAYS) <= set(commands.CASES)
+    assert len(set(commands.CASES)) == len(commands.CASES)

@@ -1,0 +1,1 @@
+/* Interfaces have no names. */

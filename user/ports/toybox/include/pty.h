@@ -1,0 +1,1 @@
+/* Pseudo-terminals are not opened. */

@@ -1,0 +1,1 @@
+/* Swap is given by a boot argument. */

@@ -1,0 +1,1 @@
+/* The machine's memory is not told. */

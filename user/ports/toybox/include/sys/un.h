@@ -1,0 +1,1 @@
+/* There are no sockets with a path. */
