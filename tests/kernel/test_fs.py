@@ -150,11 +150,15 @@ def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
     """Nothing comes from the image's archive. What it copies is the same. In blocks of 4 KB, as a disk has them that is
     large: programs are read in few."""
     text = "".join(f"line {n}\n" for n in range(300))
-    for name, built in programs.commands().items():
-        if name in ("sh", "cp", "mkdir", "rmdir", "rm", "mv", "ln", "ls", "cat"):
-            (tmp_path / "files/bin").mkdir(parents=True, exist_ok=True)
-            shutil.copy(built, tmp_path / "files/bin" / name)
-            (tmp_path / "files/bin" / name).chmod(0o755)
+    folder = tmp_path / "files/bin"
+    folder.mkdir(parents=True)
+    commands, first = programs.commands(), {}
+    for name in ("sh", "cp", "mkdir", "rmdir", "rm", "mv", "ln", "ls", "cat"):      # one program under many names
+        if commands[name] in first:
+            os.link(first[commands[name]], folder / name)
+        else:
+            first[commands[name]] = shutil.copy(commands[name], folder / name)
+            (folder / name).chmod(0o755)
     for folder in ("etc", "work"):
         (tmp_path / "files" / folder).mkdir()
     (tmp_path / "files/etc/text").write_text(text)
