@@ -11,11 +11,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define ABSENT(...)                                                                                                    \
-    __VA_ARGS__                                                                                                        \
-    {                                                                                                                  \
-        errno = ENOSYS;                                                                                                \
-        return -1;                                                                                                     \
+#define ABSENT(...)     \
+    __VA_ARGS__         \
+    {                   \
+        errno = ENOSYS; \
+        return -1;      \
     }
 ABSENT(ssize_t getxattr(const char *path, const char *name, void *to, size_t size))
 ABSENT(ssize_t lgetxattr(const char *path, const char *name, void *to, size_t size))
