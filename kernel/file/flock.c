@@ -8,7 +8,7 @@
 #include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(flock_lock, "file locks", SPL_SOFTPREEMPT);
-static struct file *holders; /* files that have one, by flock_next; who waits sleeps on it */
+static struct file *holders; /* files that have one, by flock_next; a thread that waits sleeps on it */
 
 /* The rest with flock_lock. */
 static bool flock_in_the_way(const struct file *f, int how)

@@ -1,7 +1,7 @@
 /*
- * The buffer cache: blocks of block devices in memory, with 4.3BSD's interface. Who gets a buffer has it alone until he
- * lets go of it; the lock that says so comes with the buffer, so that callers know nothing of it (paper `mach`, section
- * 3.2: "the buffer cache returns locked buffers").
+ * The buffer cache: blocks of block devices in memory, with 4.3BSD's interface. The caller that gets a buffer has it
+ * alone until it releases it; the lock that says so comes with the buffer, so that callers know nothing of it (paper
+ * `mach`, section 3.2: "the buffer cache returns locked buffers").
  *
  *   struct buf *bp = bread(device, sector, size);
  *   if (!bp->error) { change bp->data; bdwrite(bp); } else brelse(bp);
@@ -21,9 +21,9 @@
  *                   of its own
  *
  * A thread that has a buffer and wants another may have to wait for one to become free: so it waits only while it has
- * none, and takes others beside that one conditionally (runs, below).
- * A buffer on a free list is nobody's, but for a moment: who takes a buffer's lock then takes it off the list. One that
- * is only read in the build buffers=shared stays on its list: nobody can take it from there while its lock is held.
+ * none, and takes others beside that one conditionally (runs, below). A buffer on a free list is nobody's, but for a
+ * moment: a caller that takes a buffer's lock then takes it off the list. One that is only read in the build
+ * buffers=shared stays on its list: nobody can take it while its lock is held.
  */
 #ifndef FS_BUF_H
 #define FS_BUF_H

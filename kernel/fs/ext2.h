@@ -41,7 +41,7 @@ struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
     /*
      * Blocks that are marked in the bitmap and counted as free, from bit `ahead` on: those behind what a file that
-     * grows has got. Who asks for the first of them gets them, and no bitmap is looked at. Under the bitmap's lock;
+     * grows has got. A caller that asks for the first gets them without a look at the bitmap. Under the bitmap's lock;
      * never with a journal.
      */
     uint32_t ahead, ahead_count;

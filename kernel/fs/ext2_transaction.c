@@ -22,7 +22,7 @@
  * list of orphans, from inode to inode by dtime, so that whoever mounts next goes on.
  *
  * Locking: log->lock is had for reading between ext2_begin and ext2_end, for writing by ext2_commit. It comes behind
- * inodes, before allocation and buffers; who has it for reading waits for no inode. log->counts, a simple lock, guards
+ * inodes, before allocation and buffers; a holder for reading waits for no inode. log->counts, a simple lock, guards
  * what follows it.
  */
 #include <errno.h>

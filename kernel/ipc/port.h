@@ -19,7 +19,7 @@
  * **A node that has been given up** (transport.h) has no rights any more: what it was given is counted by node
  * (`given`), and comes back at once, send-once rights as MESSAGE_SEND_ONCE, so who waits for an answer gets an error.
  * A proxy that was had from there, or whose home it is, is dead for good: it has no name any more, and what is sent to
- * it is -EPIPE. Who has rights by way of a node that has lost the port so, is told (MESSAGE_VOID), and they are dead,
+ * it is -EPIPE. A node that has rights by way of one that has lost the port is told (MESSAGE_VOID), and they are dead,
  * too: two nodes that later had the right from each other would wait for each other for ever.
  *
  * **Flow control.** A queue holds `limit` messages: who sends by a send right waits for room; a send-once right's

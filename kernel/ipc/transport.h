@@ -20,11 +20,12 @@
  * Numbers are little-endian, as both ends are.
  *
  * **A node that is silent** for too long is given up: what is under way there goes, and all rights that it was given,
- * or that were had from it (port_node_died). If rights are about and nothing has been heard for a while, a message that
- * says nothing is sent, so that a node is missed that was only to answer. The next message to it begins anew, with a
- * higher *epoch*: frames of the one before count no more, on either side. Who gets a frame of a higher epoch than the
- * other node's last one has been given up by that node, so it gives up, too; who gets one for an epoch of its own that
- * has gone says so (kind 3). So both sides always have given up the same, though the wire may have been cut and healed.
+ * or that were had from it (port_node_died). If rights are about and nothing has been heard for a while, a message
+ * that says nothing is sent, so that a node is missed that was only to answer. The next message to it begins anew,
+ * with a higher *epoch*: frames of the one before count no more, on either side. A node that gets a frame of a higher
+ * epoch than the other node's last one has been given up by that node, so it gives up, too; one that gets a frame for
+ * an epoch of its own that has gone says so (kind 3). So both sides always have given up the same, though the wire may
+ * have been cut and healed.
  *
  * Locking: a peer's mutex guards what is sent to and comes from that node; no other lock of ipc/ is taken under it but
  * in the order here: peer, port, names; ether_output's come last. Frames come at SPL_NET, and wait in a queue for the

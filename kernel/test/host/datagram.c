@@ -1,6 +1,6 @@
 /*
- * Datagram sockets, frame by frame: who gets a datagram, against a model of sockets; what is sent; frames of any
- * content, and memory that is out. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c
+ * Datagram sockets, frame by frame: which socket gets a datagram, against a model of sockets; what is sent; frames
+ * of any content, and memory that is out. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c
  * net/in_cksum.c net/ether_output.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
