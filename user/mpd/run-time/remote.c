@@ -487,17 +487,24 @@ static struct agent *agent(const struct header *h)
     return a;
 }
 
-static void invoked(struct mpd_wire *w, const struct header *h)
+/* The capability that comes next, of an operation here; false: there is none any more, and the caller is told. */
+static bool cap_here(struct mpd_wire *w, const struct header *h, struct mpd_cap *cap)
 {
     uint64_t there;
-    struct mpd_cap cap;
     WIRE(w, there);
-    WIRE(w, cap.serial);
-    cap.op = (struct mpd_op *)(uintptr_t)there;
-    if (cap.op->serial != cap.serial) {
-        fail_there(h, "a capability's operation no longer exists");
+    WIRE(w, cap->serial);
+    cap->op = (struct mpd_op *)(uintptr_t)there;
+    if (cap->op->serial == cap->serial)
+        return true;
+    fail_there(h, "a capability's operation no longer exists");
+    return false;
+}
+
+static void invoked(struct mpd_wire *w, const struct header *h)
+{
+    struct mpd_cap cap;
+    if (!cap_here(w, h, &cap))
         return;
-    }
     mpd_wire_block wire = cap.op->wire;
     struct mpd_invocation *b = wire(w, NULL, false);
     if (h->kind == SEND) {
@@ -549,15 +556,9 @@ static void created(struct mpd_wire *w, const struct header *h)
 
 static void counted(struct mpd_wire *w, const struct header *h)
 {
-    uint64_t there;
     struct mpd_cap cap;
-    WIRE(w, there);
-    WIRE(w, cap.serial);
-    cap.op = (struct mpd_op *)(uintptr_t)there;
-    if (cap.op->serial != cap.serial) {
-        fail_there(h, "a capability's operation no longer exists");
+    if (!cap_here(w, h, &cap))
         return;
-    }
     mpd_int count = mpd_count(cap, "mpd");
     struct mpd_wire answer = begin_message(NULL);
     WIRE(&answer, count);
