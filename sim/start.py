@@ -160,8 +160,8 @@ def main():
         text = one_line(error)
     if _asked and not status:       # whoever was to be interrupted has taken no notice of it
         text, status = INTERRUPTED, STATUS
-    for number in ENDING if _asked else ():
-        signal.signal(number, signal.SIG_IGN)       # Python's end would let them end it in another way
+    if _asked:      # Python's end would let them end it in another way; an interrupt that exec() passed on, by SIGINT
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     if text:
         say(text)
     try:

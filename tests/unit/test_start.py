@@ -65,6 +65,18 @@ start.main()"""
     assert process.communicate(timeout=60) == ("", f"interlock: {start.INTERRUPTED}\n") and process.returncode == 130
 
 
+def test_an_interrupt_within_exec_ends_with_the_same_status(tmp_path):
+    """As while a dataclass is made: `python -m` remembers such an interrupt, and ends itself by SIGINT."""
+    (tmp_path / "interrupts.py").write_text("""import os, signal, sim.start as start
+def command():
+    exec('os.kill(os.getpid(), signal.SIGTERM)', globals())
+    return '', 0
+start.command = command
+start.main()""")
+    process = begun(sys.executable, "-m", "interrupts", env=os.environ | {"PYTHONPATH": f"{tmp_path}:{REPO}"})
+    assert process.communicate(timeout=60) == ("", f"interlock: {start.INTERRUPTED}\n") and process.returncode == 130
+
+
 RAISED = {
     "KeyError('x')": r"KeyError: 'x': this is a fault of interlock, please report it with (/\S+\.txt)",
     "RuntimeError('a\\nb')": r"RuntimeError: a: this is a fault of interlock, please report it with (/\S+\.txt)",
