@@ -10,6 +10,10 @@ uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum)
         p += 2;
         length -= 2;
     }
+    for (; length >= 32; p += 32, length -= 32) /* a loop of one word spends half of its time on itself */
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++)
+            total += ((const uint32_t *)p)[i];
     for (; length >= 4; p += 4, length -= 4)
         total += *(const uint32_t *)p;
     if (length >= 2) {
