@@ -11,20 +11,20 @@ static struct {
     enum account now;
     uint64_t began, since;
     uint64_t cycles[ACCOUNTS]; /* up to `since` */
-} account[MAX_HARTS] __attribute__((aligned(64)));
+} hart_accounts[MAX_HARTS] __attribute__((aligned(64)));
 
 static const char *const account_name[ACCOUNTS] = {"user", "system", "interrupt", "spinning", "idle"};
 
 void accounting_start_hart(void)
 {
-    account[curhart->id].now = ACCOUNT_SYSTEM;
-    account[curhart->id].began = account[curhart->id].since = cycles64();
+    hart_accounts[curhart->id].now = ACCOUNT_SYSTEM;
+    hart_accounts[curhart->id].began = hart_accounts[curhart->id].since = cycles64();
 }
 
 enum account account_switch(enum account to)
 {
     uint32_t before = csr_read_clear(mstatus, MSTATUS_MIE);
-    __auto_type a = &account[curhart->id];
+    __auto_type a = &hart_accounts[curhart->id];
     enum account was = a->now;
     uint64_t now = cycles64();
     a->version++;
@@ -40,7 +40,7 @@ enum account account_switch(enum account to)
 
 struct accounting accounting_read(unsigned hart)
 {
-    __auto_type a = &account[hart];
+    __auto_type a = &hart_accounts[hart];
     struct accounting copy;
     uint32_t version;
     do {

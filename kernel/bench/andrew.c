@@ -27,14 +27,14 @@
 #define SCRIPT "/andrew.sh"
 #define SIGNAL_EXIT_CODE 128
 
-static struct timeout poll;
+static struct timeout andrew_poll;
 static uint32_t poll_ticks;
 
 static void take_poll(void *arg)
 {
     (void)arg;
     polls_take();
-    timeout_set(&poll, poll_ticks, take_poll, 0);
+    timeout_set(&andrew_poll, poll_ticks, take_poll, 0);
 }
 
 static int andrew(void)
@@ -54,14 +54,14 @@ static int andrew(void)
 
     mounts_start(); /* else with the first program: it clears all buffers */
     polls_begin();
-    timeout_set(&poll, poll_ticks, take_poll, 0);
+    timeout_set(&andrew_poll, poll_ticks, take_poll, 0);
     uint64_t begin = cycles64();
     PROBE(WINDOW_BEGIN);
     int id = process_spawn(0, SHELL, &arguments, ANY_HART);
     int status = id > 0 ? user_wait_for_all(id) : 0;
     PROBE(WINDOW_END);
     uint64_t took = cycles64() - begin;
-    timeout_drain(&poll);
+    timeout_drain(&andrew_poll);
     polls_end();
     if (id < 0)
         panic("run=andrew: " SHELL " on the disk: error %d", id);

@@ -25,7 +25,7 @@
 #define PACKETS 8 /* of each thread */
 
 static volatile uint32_t database[MOST_LINES][LINE_WORDS] __attribute__((aligned(64)));
-static uint32_t operations, parallel, lines;
+static uint32_t operations, bench_designated_parallel, lines;
 static int32_t left; /* operations that nobody has begun */
 static uint32_t caller[MOST_OPERATIONS];
 static bool designate;
@@ -90,7 +90,7 @@ static void bench_designated_work(void *arg)
     unsigned slot = 0;
     for (int32_t n; (n = __atomic_sub_fetch(&left, 1, __ATOMIC_RELAXED)) >= 0; slot = (slot + 1) % PACKETS) {
         uint32_t begin = cycles32();
-        while (cycles32() - begin < parallel)
+        while (cycles32() - begin < bench_designated_parallel)
             ;
         begin = cycles32();
         if (designate)
@@ -136,7 +136,7 @@ static void bench_designated_measure(bool designated)
 static int bench_designated(void)
 {
     operations = bootargs_number(BOOT(bench_designated, operations));
-    parallel = bootargs_number(BOOT(bench_designated, parallel));
+    bench_designated_parallel = bootargs_number(BOOT(bench_designated, parallel));
     lines = bootargs_number(BOOT(bench_designated, lines));
     if (!operations || !lines)
         panic("run=designated: give operations=1 to %u and lines=1 to %u", MOST_OPERATIONS, MOST_LINES);

@@ -38,7 +38,7 @@ static uint8_t buffer[MOST_AT_ONCE][MOST_REQUEST] __attribute__((aligned(64), se
 static struct block_io io[MOST_AT_ONCE];
 static uint32_t sample[DISK_CAUSES][MOST_SAMPLES] __attribute__((section(".noinit")));
 static uint32_t samples[DISK_CAUSES];
-static uint32_t next_sector, sectors, request, errors, outstanding;
+static uint32_t next_sector, sectors, bench_disk_request, errors, outstanding;
 static struct block_device *disk;
 DEFINE_EVENT(all_done, "disk bench", SPL_BIO);
 DEFINE_SIMPLE_LOCK(bench_lock, "disk bench", SPL_BIO);
@@ -53,7 +53,7 @@ static void bench_disk_note(enum disk_cause cause, uint32_t cycles)
 static bool bench_disk_fill(struct block_io *i)
 {
     crit_t s = simple_lock_enter(&bench_lock);
-    uint32_t count = MIN(sectors - next_sector, request);
+    uint32_t count = MIN(sectors - next_sector, bench_disk_request);
     i->lba = next_sector;
     i->count = count;
     next_sector += count;
@@ -170,8 +170,8 @@ static int disk_run(void)
     uint32_t bytes = bootargs_number(BOOT(bench_disk, bytes)), size = bootargs_number(BOOT(bench_disk, request));
     uint32_t at_once = bootargs_number(BOOT(bench_disk, requests));
     sectors = bytes / SECTOR_SIZE;
-    request = size / SECTOR_SIZE;
-    if (!request || !at_once || !sectors || sectors > disk->sectors)
+    bench_disk_request = size / SECTOR_SIZE;
+    if (!bench_disk_request || !at_once || !sectors || sectors > disk->sectors)
         panic("run=disk: bytes and request are some sectors of %u bytes, no more than the disk has, requests is 1 at "
               "least",
               SECTOR_SIZE);
@@ -189,9 +189,9 @@ static int disk_run(void)
     uint32_t first = all_lines();
     uint64_t begin = cycles64();
     PROBE(WINDOW_BEGIN);
-    for (uint32_t lba = 0; waits && lba < sectors; lba += request)
-        errors +=
-            block_transfer(disk, writes ? BLOCK_WRITE : BLOCK_READ, lba, MIN(sectors - lba, request), buffer[0]) != 0;
+    for (uint32_t lba = 0; waits && lba < sectors; lba += bench_disk_request)
+        errors += block_transfer(disk, writes ? BLOCK_WRITE : BLOCK_READ, lba, MIN(sectors - lba, bench_disk_request),
+                                 buffer[0]) != 0;
     for (unsigned i = 0; !waits && i < at_once; i++) {
         io[i] = (struct block_io){.op = writes ? BLOCK_WRITE : BLOCK_READ, .data = buffer[i], .done = bench_disk_again};
         submit(&io[i]);

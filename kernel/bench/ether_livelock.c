@@ -40,8 +40,8 @@ static void notified(struct udp_port *p);
 static struct udp_port port = {.port = PORT, .queue = IFQUEUE("reader", QUEUE), .notify = notified};
 static bool feedback;
 static uint32_t late;
-static volatile uint32_t delivered, counted, sum;
-static volatile uint32_t began, length; /* of the window: what is done behind it does not count */
+static volatile uint32_t livelock_delivered, livelock_counted, sum;
+static volatile uint32_t began, livelock_length; /* of the window: what is done behind it does not count */
 
 static void notified(struct udp_port *p)
 {
@@ -67,7 +67,7 @@ static void ether_livelock_reader(void *arg)
         for (uint32_t i = 0; i < m->m_len; i++)
             sum += m->m_data[i];
         m_free(m);
-        delivered += cycles32() - began < length;
+        livelock_delivered += cycles32() - began < livelock_length;
         if (feedback && port.queue.ifq_len <= QUEUE / 4)
             if_ether_go_on();
     }
@@ -77,7 +77,7 @@ static void program(void *arg)
 {
     (void)arg;
     for (;;)
-        counted += cycles32() - began < length;
+        livelock_counted += cycles32() - began < livelock_length;
 }
 
 /*
@@ -86,13 +86,13 @@ static void program(void *arg)
  */
 static void ether_livelock_measure(uint32_t window, uint32_t *read, uint32_t *done)
 {
-    uint32_t before = delivered, so_far = counted;
-    length = 0;
+    uint32_t before = livelock_delivered, so_far = livelock_counted;
+    livelock_length = 0;
     began = cycles32();
-    length = window;
+    livelock_length = window;
     thread_delay(window / (CLOCK_HZ / clock_hz()) + 1);
-    *read = delivered - before;
-    *done = counted - so_far;
+    *read = livelock_delivered - before;
+    *done = livelock_counted - so_far;
 }
 
 static void one(uint32_t period, uint32_t bytes, uint32_t window)

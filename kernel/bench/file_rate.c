@@ -38,7 +38,7 @@ _Static_assert(BOOT_MOST(bench_file_rate, piece) <= RAW / 2, "memory holds two p
 
 static uint8_t memory[2][RAW] __attribute__((aligned(64), section(".noinit")));
 static struct blockdev device;
-static uint32_t bytes, piece;
+static uint32_t file_rate_bytes, piece;
 DEFINE_EVENT(first_done, "file rate", SPL_BIO);
 DEFINE_EVENT(second_done, "file rate", SPL_BIO);
 
@@ -68,9 +68,9 @@ static void file_rate_unmount(struct vnode *vp)
 static uint32_t file_rate_transfer(struct vnode *vp, bool write)
 {
     uint32_t begin = cycles32();
-    for (uint32_t at = 0, n; at < bytes; at += n) {
+    for (uint32_t at = 0, n; at < file_rate_bytes; at += n) {
         struct uio uio;
-        n = MIN(bytes - at, piece);
+        n = MIN(file_rate_bytes - at, piece);
         uio_kernel(&uio, memory[0], n, at, write);
         file_rate_check(write ? vfs_write(vp, &uio, false) : vfs_read(vp, &uio), write ? "write" : "read");
         if (uio.left)
@@ -87,14 +87,14 @@ static uint32_t raw(struct block_device *disk, unsigned op)
     static struct block_io io[2];
     struct event *done[] = {&first_done, &second_done};
     uint32_t begin = cycles32();
-    for (uint32_t at = 0, i = 0; at < bytes + 2 * RAW; at += RAW, i ^= 1) {
+    for (uint32_t at = 0, i = 0; at < file_rate_bytes + 2 * RAW; at += RAW, i ^= 1) {
         if (at >= 2 * RAW) {
             event_take(done[i]);
             file_rate_check(io[i].error, "the drive");
         }
-        if (at >= bytes)
+        if (at >= file_rate_bytes)
             continue;
-        uint32_t n = MIN(bytes - at, RAW);
+        uint32_t n = MIN(file_rate_bytes - at, RAW);
         io[i] = (struct block_io){.op = (uint8_t)op,
                                   .lba = RAW_LBA + at / SECTOR_SIZE,
                                   .count = n / SECTOR_SIZE,
@@ -109,26 +109,26 @@ static uint32_t raw(struct block_device *disk, unsigned op)
 static uint32_t copied(void)
 {
     uint32_t begin = cycles32();
-    for (uint32_t at = 0; at < bytes; at += piece)
+    for (uint32_t at = 0; at < file_rate_bytes; at += piece)
         memcpy(memory[0] + at % RAW / 2, memory[1] + at % RAW / 2, piece);
     return cycles32() - begin;
 }
 
 static void file_rate_print(const char *op, uint32_t cycles, uint32_t drive, uint32_t requests)
 {
-    kprintf("@file_rate op=%s bytes=%lu piece=%lu cycles=%lu raw=%lu copy=%lu requests=%lu\n", op, (unsigned long)bytes,
-            (unsigned long)piece, (unsigned long)cycles, (unsigned long)drive, (unsigned long)copied(),
-            (unsigned long)requests);
+    kprintf("@file_rate op=%s bytes=%lu piece=%lu cycles=%lu raw=%lu copy=%lu requests=%lu\n", op,
+            (unsigned long)file_rate_bytes, (unsigned long)piece, (unsigned long)cycles, (unsigned long)drive,
+            (unsigned long)copied(), (unsigned long)requests);
 }
 
 static int file_rate(void)
 {
     struct block_device *disk = disk_open(0);
-    bytes = bootargs_number(BOOT(bench_file_rate, bytes));
+    file_rate_bytes = bootargs_number(BOOT(bench_file_rate, bytes));
     piece = bootargs_number(BOOT(bench_file_rate, piece));
     if (!disk || disk->sectors < RAW_LBA + BYTES_MOST / SECTOR_SIZE)
         panic("run=file-rate: there is no drive of 7 MB: build the machine with disks=1 and give --disk IMAGE");
-    if (!piece || piece % 8 || bytes < 4 * RAW / 2 || bytes % SECTOR_SIZE)
+    if (!piece || piece % 8 || file_rate_bytes < 4 * RAW / 2 || file_rate_bytes % SECTOR_SIZE)
         panic("run=file-rate: give piece=8 at least, a multiple of it, and bytes=131072 at least, whole sectors");
     ext2_format(disk, bootargs_number(BOOT(bench_file_rate, block)));
     unix_enter();

@@ -70,7 +70,7 @@ static void disk_reset(uint32_t control)
 /* hw/disk/README.md, Requests in memory. */
 static volatile struct {
     uint32_t op_tag, count, lba, reserved, segments, segment_count, own[2];
-} request[RING] __attribute__((aligned(64)));
+} handler_floor_request[RING] __attribute__((aligned(64)));
 static volatile struct {
     uint32_t tag_status_lap, sectors;
 } completion[RING] __attribute__((aligned(64)));
@@ -79,21 +79,21 @@ static struct {
 } segment __attribute__((aligned(8)));
 static uint8_t buffer[CLUSTER * SECTOR] __attribute__((aligned(64)));
 
-static void requests(uint32_t rounds, bool whole)
+static void handler_floor_requests(uint32_t rounds, bool whole)
 {
     segment.address = (uintptr_t)buffer;
     segment.bytes = SECTOR;
     disk_reset(0);
-    DISK(SQ_BASE) = (uintptr_t)request;
+    DISK(SQ_BASE) = (uintptr_t)handler_floor_request;
     DISK(CQ_BASE) = (uintptr_t)completion;
     DISK(ENTRIES) = RING_LOG2;
     for (uint32_t n = 0; n < rounds; n++) {
         uint32_t asked = cycles32();
-        request[n % RING].op_tag = DISK_COMMAND_OP_READ;
-        request[n % RING].count = 1;
-        request[n % RING].lba = n % DISK(SECTORS);
-        request[n % RING].segments = (uintptr_t)&segment;
-        request[n % RING].segment_count = 1;
+        handler_floor_request[n % RING].op_tag = DISK_COMMAND_OP_READ;
+        handler_floor_request[n % RING].count = 1;
+        handler_floor_request[n % RING].lba = n % DISK(SECTORS);
+        handler_floor_request[n % RING].segments = (uintptr_t)&segment;
+        handler_floor_request[n % RING].segment_count = 1;
         io_fence();
         DISK(SQ_TAIL) = n + 1;
         WAIT(DISK(CQ_TAIL) == ((n + 1) & 0xffff), "the disk");
@@ -110,12 +110,12 @@ static void requests(uint32_t rounds, bool whole)
 
 static void dma(uint32_t rounds)
 {
-    requests(rounds, false);
+    handler_floor_requests(rounds, false);
 }
 
 static void whole_request(uint32_t rounds)
 {
-    requests(rounds, true);
+    handler_floor_requests(rounds, true);
 }
 
 static void pio(uint32_t rounds)
@@ -147,7 +147,7 @@ static void pio(uint32_t rounds)
 /* hw/ether/README.md, Descriptors. */
 static volatile struct descriptor {
     uint32_t address, size, status, stamp;
-} received[RING] __attribute__((aligned(64))), sent[RING] __attribute__((aligned(64)));
+} received[RING] __attribute__((aligned(64))), handler_floor_sent[RING] __attribute__((aligned(64)));
 static uint32_t burst;
 static uint8_t rooms[RING][ROOM] __attribute__((aligned(64)));
 
@@ -193,7 +193,7 @@ static void ether(uint32_t rounds)
     static const uint8_t frame[60] = {2, 'I', 'L', 'K', 0, 1, 2, 'I', 'L', 'K', 0, 1, 0x88, 0xb5}; /* to itself */
     ether_control_write(0);
     ether_rx0_base_write((uintptr_t)received);
-    ether_tx_base_write((uintptr_t)sent);
+    ether_tx_base_write((uintptr_t)handler_floor_sent);
     ether_rx_mask_write(RING - 1);
     ether_tx_mask_write(RING - 1);
     ether_mac_first_write(frame[0] | frame[1] << 8);
@@ -211,9 +211,9 @@ static void ether(uint32_t rounds)
                         1 << CSR_ETHER_CONTROL_LOOP_OFFSET | 2 << CSR_ETHER_CONTROL_SPEED_OFFSET);
     for (uint32_t n = 0, at = 0; n < rounds; n++) {
         for (uint32_t i = at; i < at + burst; i++) {
-            sent[i % RING].address = (uintptr_t)frame;
-            sent[i % RING].size = sizeof frame;
-            sent[i % RING].status = 0;
+            handler_floor_sent[i % RING].address = (uintptr_t)frame;
+            handler_floor_sent[i % RING].size = sizeof frame;
+            handler_floor_sent[i % RING].status = 0;
         }
         io_fence();
         ether_tx_tail_write((at + burst) % RING);

@@ -36,7 +36,7 @@
 #define TO_SLEEP 2000 /* cycles in which the waiting thread is asleep and its hart idle ... */
 #define ACCESSES_TO_SLEEP 24 /* ... and as many accesses of the PIC */
 
-static struct random pace;
+static struct random intr_latency_pace;
 static uint32_t samples, longest_section;
 static uint32_t handler_cycle, thread_cycle;
 static volatile bool direct, load_ends;
@@ -66,7 +66,7 @@ static void intr_latency_work(void *arg, uint32_t saved)
 
 static void spin(uint32_t most)
 {
-    uint32_t wait = random_below(&pace, most + 1);
+    uint32_t wait = random_below(&intr_latency_pace, most + 1);
     for (uint32_t begin = cycles32(); cycles32() - begin < wait;)
         ;
 }
@@ -104,7 +104,8 @@ static void intr_latency_measure(bool directly, unsigned hart)
     for (uint32_t i = 0; i < samples + 1; i++) { /* the first fills the caches */
         if (i == 1 && !direct && hart == 0)
             PROBE(WINDOW_BEGIN);
-        uint32_t delay = TO_SLEEP + ACCESSES_TO_SLEEP * pic_worst_access + random_below(&pace, TO_SLEEP / 2);
+        uint32_t delay =
+            TO_SLEEP + ACCESSES_TO_SLEEP * pic_worst_access + random_below(&intr_latency_pace, TO_SLEEP / 2);
         uint64_t wire = cycles64() + delay;
         clint_set_timer(0, wire);
         event_take(&done);
@@ -155,7 +156,7 @@ static int intr_latency(void)
     longest_section = bootargs_number(BOOT(bench_intr_latency, section));
     if (!samples || clock_hz())
         panic("run=intr-latency needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
-    pace = random_from(run_seed, 500);
+    intr_latency_pace = random_from(run_seed, 500);
     load_ends = false;
     intr_establish(PIC_SOURCE_TIMER(0), SPL_CLOCK, INTR_LEVEL, 0, stamp_handler, &stamp, "latency");
     thread_join(thread_create(intr_latency_waiter, 0, PRI_INTERRUPT, 0, "waiter"));

@@ -26,18 +26,18 @@ DEFINE_MUTEX(mutex, "cost mutex");
 DEFINE_MUTEX(inner, "cost inner");
 DEFINE_RW_LOCK(rw, "cost rw");
 
-static uint32_t section, pause, rounds;
+static uint32_t section, lock_cost_pause, rounds;
 
-static uint32_t word;
+static uint32_t lock_cost_word;
 
 #define INLINE static inline __attribute__((always_inline))
 
 /* Of each kind, a turn with whatever is done inside. */
 INLINE void floor_turn(void (*inside)(void))
 {
-    atomic_cas_acquire(&word, 0, 1);
+    atomic_cas_acquire(&lock_cost_word, 0, 1);
     inside();
-    atomic_cas_release(&word, 1, 0);
+    atomic_cas_release(&lock_cost_word, 1, 0);
 }
 
 INLINE void simple_turn(void (*inside)(void))
@@ -148,7 +148,7 @@ INLINE void passages(turn_fn *turn, unsigned hart)
     began[hart] = cycles32();
     for (uint32_t n = rounds; n; n--) {
         turn(hold);
-        pace(pause);
+        pace(lock_cost_pause);
     }
     ended[hart] = cycles32();
 }
@@ -177,7 +177,7 @@ static int lock_cost(void)
 {
     uint32_t iterations = bootargs_number(BOOT(bench_lock_cost, iterations));
     section = bootargs_number(BOOT(bench_lock_cost, section));
-    pause = bootargs_number(BOOT(bench_lock_cost, pause));
+    lock_cost_pause = bootargs_number(BOOT(bench_lock_cost, pause));
     rounds = bootargs_number(BOOT(bench_lock_cost, rounds));
     if (!iterations || !rounds)
         return 2;
@@ -197,7 +197,7 @@ static int lock_cost(void)
         }
         uint32_t each = (end - begin) / (rounds * hart_count);
         kprintf("@lock_contended debug=%d stats=%d kind=%s harts=%u section=%lu pause=%lu cycles=%lu\n", LOCK_DEBUG,
-                LOCK_STATS, contended[i].name, hart_count, (unsigned long)section, (unsigned long)pause,
+                LOCK_STATS, contended[i].name, hart_count, (unsigned long)section, (unsigned long)lock_cost_pause,
                 (unsigned long)each);
     }
     return 0;

@@ -24,7 +24,7 @@
 static struct {
     volatile uint32_t word __attribute__((aligned(64)));
     volatile uint32_t datum __attribute__((aligned(64)));
-} bare;
+} lock_floor_bare;
 
 #define PLACES 4
 #define LINES_APART 17
@@ -33,7 +33,7 @@ static SIMPLE_LOCK_CLASS(measured_class, "measured", SPL_HIGH);
 static struct line {
     struct simple_lock lock;
 } __attribute__((aligned(64))) lines[PLACES][LINES_APART];
-static struct simple_lock *measured;
+static struct simple_lock *lock_floor_measured;
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -45,7 +45,10 @@ INLINE crit_t acquire_amo(struct simple_lock *l)
 {
     (void)l;
     uint32_t taken;
-    __asm__ volatile("1: amoswap.w.aq %0, %2, %1\n bnez %0, 1b" : "=&r"(taken), "+A"(bare.word) : "r"(1) : "memory");
+    __asm__ volatile("1: amoswap.w.aq %0, %2, %1\n bnez %0, 1b"
+                     : "=&r"(taken), "+A"(lock_floor_bare.word)
+                     : "r"(1)
+                     : "memory");
     return 0;
 }
 
@@ -54,7 +57,7 @@ INLINE crit_t acquire_amo_fence(struct simple_lock *l)
     (void)l;
     uint32_t taken;
     __asm__ volatile("1: amoswap.w %0, %2, %1\n bnez %0, 1b\n fence r, rw"
-                     : "=&r"(taken), "+A"(bare.word)
+                     : "=&r"(taken), "+A"(lock_floor_bare.word)
                      : "r"(1)
                      : "memory");
     return 0;
@@ -65,7 +68,7 @@ INLINE crit_t acquire_lr_sc(struct simple_lock *l)
     (void)l;
     uint32_t t;
     __asm__ volatile("1: lr.w.aq %0, %1\n bnez %0, 1b\n sc.w %0, %2, %1\n bnez %0, 1b"
-                     : "=&r"(t), "+A"(bare.word)
+                     : "=&r"(t), "+A"(lock_floor_bare.word)
                      : "r"(1)
                      : "memory");
     return 0;
@@ -74,13 +77,13 @@ INLINE crit_t acquire_lr_sc(struct simple_lock *l)
 INLINE void release_store(struct simple_lock *l, crit_t s)
 {
     (void)l, (void)s;
-    __asm__ volatile("fence rw, w\n sw zero, %0" : "=m"(bare.word)::"memory");
+    __asm__ volatile("fence rw, w\n sw zero, %0" : "=m"(lock_floor_bare.word)::"memory");
 }
 
 INLINE void release_amo(struct simple_lock *l, crit_t s)
 {
     (void)l, (void)s;
-    __asm__ volatile("amoswap.w.rl zero, zero, %0" : "+A"(bare.word)::"memory");
+    __asm__ volatile("amoswap.w.rl zero, zero, %0" : "+A"(lock_floor_bare.word)::"memory");
 }
 
 INLINE crit_t acquire_simple(struct simple_lock *l)
@@ -113,12 +116,12 @@ INLINE void section_empty(uint32_t i)
 
 INLINE void section_store(uint32_t i)
 {
-    bare.datum = i;
+    lock_floor_bare.datum = i;
 }
 
 INLINE uint64_t time_pairs(acquire_fn *acquire, section_fn *section, release_fn *release, uint32_t iterations)
 {
-    struct simple_lock *l = measured;
+    struct simple_lock *l = lock_floor_measured;
     uint64_t begin = cycles64();
     for (uint32_t i = iterations; i; i--) {
         barrier();
@@ -170,7 +173,7 @@ static uint32_t lock_floor_measure(loop_fn *loop, uint32_t iterations)
     uint32_t enabled = csr_read_clear(mie, ~0u);
     uint64_t least = ~0ull;
     for (unsigned p = 0; p < PLACES; p++) {
-        measured = &lines[p][0].lock;
+        lock_floor_measured = &lines[p][0].lock;
         loop(4); /* the code is in the cache now */
         uint64_t cycles = loop(iterations);
         least = MIN(cycles, least);

@@ -48,7 +48,7 @@ static uint8_t buffer[MOST_REQUEST] __attribute__((aligned(64), section(".noinit
 static struct block_io io[AT_ONCE];
 static struct tty tty;
 static struct block_device *disk;
-static uint32_t request, next_sector, over;
+static uint32_t losses_request, next_sector, over;
 static volatile bool stop, starved;
 static uint64_t give_up; /* cycles64() */
 DEFINE_EVENT(stopped, "losses", SPL_BIO);
@@ -61,7 +61,7 @@ static void losses_again(struct block_io *i)
     crit_t s = simple_lock_enter(&disk_lock);
     bool goes_on = !stop;
     if (goes_on) {
-        next_sector = next_sector + 2 * request > disk->sectors ? 0 : next_sector + request;
+        next_sector = next_sector + 2 * losses_request > disk->sectors ? 0 : next_sector + losses_request;
         i->lba = next_sector;
     } else {
         under_way--;
@@ -80,13 +80,13 @@ static void start_disk(void)
     disk = disk_open(0);
     if (!disk)
         panic("run=losses: there is no drive: build the machine with disks=1 and give --disk IMAGE");
-    request = bootargs_number(BOOT(bench_losses, request)) / SECTOR_SIZE;
-    if (!request || request > disk->sectors)
+    losses_request = bootargs_number(BOOT(bench_losses, request)) / SECTOR_SIZE;
+    if (!losses_request || losses_request > disk->sectors)
         panic("boot argument request: give some sectors of %u bytes, no more than the disk has", SECTOR_SIZE);
     handlers_time(PIC_SOURCE_DISK(0), "disk");
     under_way = AT_ONCE;
     for (unsigned i = 0; i < AT_ONCE; i++) {
-        io[i] = (struct block_io){.op = BLOCK_WRITE, .count = request, .data = buffer, .done = losses_again};
+        io[i] = (struct block_io){.op = BLOCK_WRITE, .count = losses_request, .data = buffer, .done = losses_again};
         if (block_submit(disk, &io[i]))
             panic("the disk refuses a request");
     }

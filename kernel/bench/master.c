@@ -19,7 +19,7 @@
 #include "sched/master.h"
 #include "sched/sched.h"
 
-static uint32_t section, pause, operations;
+static uint32_t section, bench_master_pause, operations;
 
 static void move_cost(void *arg)
 {
@@ -52,7 +52,7 @@ static void bench_master_work(void *wrapped)
         pace(section);
         if (wrapped)
             unix_release();
-        pace(pause);
+        pace(bench_master_pause);
     }
 }
 
@@ -66,14 +66,15 @@ static void bench_master_measure(bool wrapped)
         thread_join(t[h]);
     uint64_t cycles = cycles64() - begin, rate = (uint64_t)operations * hart_count * 100000000 / cycles;
     kprintf("@master wrapped=%u harts=%u section=%lu pause=%lu operations=%lu cycles=%lu per_megacycle=%lu.%02lu\n",
-            wrapped, hart_count, (unsigned long)section, (unsigned long)pause, (unsigned long)operations * hart_count,
-            (unsigned long)cycles, (unsigned long)(rate / 100), (unsigned long)(rate % 100));
+            wrapped, hart_count, (unsigned long)section, (unsigned long)bench_master_pause,
+            (unsigned long)operations * hart_count, (unsigned long)cycles, (unsigned long)(rate / 100),
+            (unsigned long)(rate % 100));
 }
 
 static int master(void)
 {
     section = bootargs_number(BOOT(bench_master, section));
-    pause = bootargs_number(BOOT(bench_master, pause));
+    bench_master_pause = bootargs_number(BOOT(bench_master, pause));
     operations = bootargs_number(BOOT(bench_master, operations));
     if (!operations)
         panic("run=master needs operations=1 to 1000000");

@@ -11,7 +11,7 @@
 
 uint32_t pace_cycles_of_16_turns = 16;
 static void (*everywhere)(unsigned hart);
-static unsigned expected;
+static unsigned bench_pace_expected;
 static volatile uint32_t arrived, go, start; /* go: `start`, a cycle, is set */
 
 void __attribute__((aligned(64))) pace_calibrate(void)
@@ -28,7 +28,7 @@ void __attribute__((aligned(64))) pace_calibrate(void)
 
 static void pace_call(void *hart)
 {
-    if (atomic_add(&arrived, 1) + 1 == expected) {
+    if (atomic_add(&arrived, 1) + 1 == bench_pace_expected) {
         start = cycles32() + START_DELAY;
         fence_release();
         go = 1;
@@ -46,7 +46,7 @@ void pace_on_harts(unsigned count, void (*fn)(unsigned hart))
     struct thread *t[MAX_HARTS];
     console_flush(); /* what was printed of the run before is not to interrupt this one */
     everywhere = fn;
-    expected = count;
+    bench_pace_expected = count;
     arrived = go = 0;
     for (unsigned h = 0; h < count; h++)
         t[h] = thread_create(pace_call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "bench");

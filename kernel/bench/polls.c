@@ -17,7 +17,7 @@ struct sums {
 static struct poll {
     uint64_t at;
     struct sums sums;
-} poll[MOST_POLLS + 1];
+} polls_seen[MOST_POLLS + 1];
 static unsigned polls;
 static struct sums at_begin[MAX_HARTS], at_end[MAX_HARTS];
 static uint32_t longest[MAX_HARTS];
@@ -42,7 +42,7 @@ static void polls_sample(void)
         p.sums.sections += s.sections;
         p.sums.cycles += s.cycles;
     }
-    poll[polls] = p;
+    polls_seen[polls] = p;
 }
 
 void polls_begin(void)
@@ -79,8 +79,8 @@ void polls_print(void)
                 (unsigned long long)(at_end[h].cycles - at_begin[h].cycles), (unsigned long)longest[h]);
     for (unsigned i = 1; i <= polls; i++)
         kprintf("@crit_poll cycles=%llu sections=%lu section_cycles=%llu\n",
-                (unsigned long long)(poll[i].at - poll[i - 1].at),
-                (unsigned long)(poll[i].sums.sections - poll[i - 1].sums.sections),
-                (unsigned long long)(poll[i].sums.cycles - poll[i - 1].sums.cycles));
+                (unsigned long long)(polls_seen[i].at - polls_seen[i - 1].at),
+                (unsigned long)(polls_seen[i].sums.sections - polls_seen[i - 1].sums.sections),
+                (unsigned long long)(polls_seen[i].sums.cycles - polls_seen[i - 1].sums.cycles));
 }
 #endif

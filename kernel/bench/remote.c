@@ -33,7 +33,7 @@
 #define LEAVE_MS 3000 /* for what is left to go back; or until a node that is silent has been given up */
 #define SIGNAL_EXIT_CODE 128
 
-static volatile bool ends;
+static volatile bool remote_ends;
 
 /* Whether all that tasks have had of other nodes has been given back. */
 static bool is_quiet(void)
@@ -77,7 +77,7 @@ static void serve_others(void)
     bool alone = cut && (transport_is_cut() || !bootargs_number(BOOT(kernel, ipc_cut_node)));
     uint64_t us = (uint64_t)cut + (heal == UINT32_MAX ? 0 : heal) + (uint64_t)8000 * transport_patience();
     uint64_t until = cycles64() + us * (CONFIG_CLOCK_FREQUENCY / 1000000);
-    while (!ends && !transport_has_given_up(0) && !(alone && cycles64() > until))
+    while (!remote_ends && !transport_has_given_up(0) && !(alone && cycles64() > until))
         thread_delay(5 * clock_hz() / 1000 + 1);
 }
 
@@ -103,7 +103,7 @@ static int remote_shut_down(unsigned nodes)
 void remote_end(struct message *m)
 {
     message_answer(m, 0);
-    ends = true;
+    remote_ends = true;
 }
 
 static int run_remote(void)

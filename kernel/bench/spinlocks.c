@@ -58,8 +58,8 @@ static struct {
 } __attribute__((aligned(64))) memory[MAX_HARTS][MEMORY_LINES];
 
 static uint32_t next_line[MAX_HARTS];
-static uint32_t section, pause, window, lines_read;
-static unsigned place;
+static uint32_t section, spinlocks_pause, window, lines_read;
+static unsigned spinlocks_place;
 
 /* Reads the next lines of the hart's memory, which is twice as large as its cache. */
 static inline void read_lines(unsigned h, uint32_t *at)
@@ -70,8 +70,8 @@ static inline void read_lines(unsigned h, uint32_t *at)
 
 static void __attribute__((noinline, aligned(64))) worker(unsigned h)
 {
-    struct random r = random_from(run_seed, h + MAX_HARTS * place);
-    struct spin *s = &lines[place][0].spin;
+    struct random r = random_from(run_seed, h + MAX_HARTS * spinlocks_place);
+    struct spin *s = &lines[spinlocks_place][0].spin;
     crit_t saved = crit_sec_enter(SPL_HIGH);
     uint32_t begin = cycles32(), asked, line = next_line[h];
     while ((asked = cycles32()) - begin < window / PLACES) {
@@ -85,7 +85,7 @@ static void __attribute__((noinline, aligned(64))) worker(unsigned h)
         uint32_t released = cycles32();
         spin_release(s);
         log[n] = (struct acquisition){h, asked, got, released};
-        pace(pause / 2 + random_below(&r, pause + 1));
+        pace(spinlocks_pause / 2 + random_below(&r, spinlocks_pause + 1));
     }
     next_line[h] = line;
     crit_sec_leave(saved);
@@ -127,7 +127,8 @@ static void bench_spinlocks_report(void)
     uint32_t handover = handovers ? (uint32_t)(handover_sum * 1000 / handovers) : 0;
     uint32_t wait = (uint32_t)(wait_sum * 1000 / total);
     kprintf("@spinlocks algorithm=" SPINLOCK_NAME " harts=%u section=%lu pause=%lu window=%lu acquisitions=%lu",
-            hart_count, (unsigned long)section, (unsigned long)pause, (unsigned long)window, (unsigned long)total);
+            hart_count, (unsigned long)section, (unsigned long)spinlocks_pause, (unsigned long)window,
+            (unsigned long)total);
     kprintf(" least=%lu most=%lu jain=" THOUSANDTHS " handovers=%lu handover=" THOUSANDTHS, (unsigned long)least,
             (unsigned long)most, SPLIT(jain), (unsigned long)handovers, SPLIT(handover));
     kprintf(" handover_min=%lu handover_max=%lu wait=" THOUSANDTHS " wait_max=%lu\n",
@@ -138,7 +139,7 @@ static void bench_spinlocks_report(void)
 static void compete(unsigned count)
 {
     acquisitions = 0;
-    for (place = 0; place < PLACES; place++)
+    for (spinlocks_place = 0; spinlocks_place < PLACES; spinlocks_place++)
         pace_on_harts(count, worker);
 }
 
@@ -155,7 +156,7 @@ static uint32_t mean_held(unsigned count)
 static int bench_spinlocks(void)
 {
     char list[64];
-    pause = bootargs_number(BOOT(bench_spinlocks, pause));
+    spinlocks_pause = bootargs_number(BOOT(bench_spinlocks, pause));
     window = bootargs_number(BOOT(bench_spinlocks, window));
     pace_calibrate();
     if (hart_count > 1 && line_transfer())

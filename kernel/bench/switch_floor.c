@@ -68,12 +68,13 @@ static __attribute__((noinline)) uint32_t pair_cycles(uint32_t iterations)
     return each(cycles64() - begin, iterations);
 }
 
-static struct thread *volatile here, other; /* `other` is no thread of the scheduler's: these switch among themselves */
+static struct thread *volatile switch_floor_here,
+    other; /* `other` is no thread of the scheduler's: these switch among themselves */
 static uint8_t other_stack[1024] __attribute__((aligned(16)));
 
 static __attribute__((noinline)) void other_code(void)
 {
-    struct thread *back = here;
+    struct thread *back = switch_floor_here;
     for (;;)
         thread_switch(&other, back);
 }
@@ -81,7 +82,7 @@ static __attribute__((noinline)) void other_code(void)
 static __attribute__((noinline)) uint32_t switch_cycles(uint32_t iterations)
 {
     crit_t s = crit_sec_enter(SPL_HIGH);
-    struct thread *self = here = curhart->thread;
+    struct thread *self = switch_floor_here = curhart->thread;
     other = (struct thread){.name = "other", .id = self->id};
     other.context.ra = (uint32_t)other_code;
     other.context.sp = (uint32_t)(other_stack + sizeof other_stack);

@@ -15,7 +15,7 @@
 #include "mem/zone.h"
 
 static SIMPLE_LOCK_CLASS(measured_class, "measured zone", SPL_SCHED);
-static struct zone measured;
+static struct zone zone_cost_measured;
 
 static struct stack {
     uint32_t count;
@@ -62,8 +62,8 @@ static __attribute__((noinline)) uint32_t zone(uint32_t iterations)
 {
     uint32_t begin = cycles32();
     for (uint32_t i = iterations; i; i--) {
-        void *object = zone_alloc(&measured);
-        zone_free(&measured, object);
+        void *object = zone_alloc(&zone_cost_measured);
+        zone_free(&zone_cost_measured, object);
     }
     return cycles32() - begin;
 }
@@ -83,11 +83,11 @@ static int zone_cost(void)
     uint32_t iterations = bootargs_number(BOOT(bench_zone_cost, iterations));
     if (!iterations)
         panic("boot argument iterations: give 1 at least");
-    zone_init(&measured, "measured", 64, 4, &measured_class, 0);
-    void *object = zone_alloc(&measured);
+    zone_init(&zone_cost_measured, "measured", 64, 4, &measured_class, 0);
+    void *object = zone_alloc(&zone_cost_measured);
     if (!object)
         panic("run=zone-cost: no memory; give user.pages of 1 at least");
-    zone_free(&measured, object);
+    zone_free(&zone_cost_measured, object);
     stack.count = ZONE_CACHE / 2;
     uint32_t around = zone_cost_measure(zone_cost_nothing, iterations),
              empty = zone_cost_measure(zone_cost_sections, iterations) - around;

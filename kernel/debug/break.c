@@ -10,7 +10,7 @@ static struct {
     uint32_t address;
     uint32_t instruction; /* that stands there, while `inserted` */
     bool used, once, inserted;
-} table[BREAKPOINTS];
+} break_table[BREAKPOINTS];
 
 extern const char trap_entry[], trap_entry_end[], trap_rest[], trap_rest_end[], unbreakable[], _etext[];
 
@@ -22,7 +22,7 @@ static bool within(uint32_t address, const char *begin, const char *end)
 static int break_find(uint32_t address, bool once)
 {
     for (int i = 0; i < BREAKPOINTS; i++)
-        if (table[i].used && table[i].address == address && table[i].once == once)
+        if (break_table[i].used && break_table[i].address == address && break_table[i].once == once)
             return i;
     return -1;
 }
@@ -35,10 +35,10 @@ static bool break_put(uint32_t address, bool once)
     if (break_find(address, once) >= 0)
         return true;
     for (unsigned i = 0; i < BREAKPOINTS; i++)
-        if (!table[i].used) {
-            table[i].address = address;
-            table[i].once = once;
-            table[i].used = true;
+        if (!break_table[i].used) {
+            break_table[i].address = address;
+            break_table[i].once = once;
+            break_table[i].used = true;
             return true;
         }
     return false;
@@ -58,7 +58,7 @@ bool break_clear(uint32_t address)
 {
     int i = break_find(address, false);
     if (i >= 0)
-        table[i].used = false;
+        break_table[i].used = false;
     return true;
 }
 
@@ -70,23 +70,23 @@ bool break_is_set(uint32_t address)
 void break_clear_all(void)
 {
     for (unsigned i = 0; i < BREAKPOINTS; i++)
-        table[i].used = false;
+        break_table[i].used = false;
 }
 
 void break_clear_once(void)
 {
     for (unsigned i = 0; i < BREAKPOINTS; i++)
-        if (table[i].once)
-            table[i].used = false;
+        if (break_table[i].once)
+            break_table[i].used = false;
 }
 
 void break_insert(void)
 {
     for (unsigned i = 0; i < BREAKPOINTS; i++)
-        if (table[i].used) {
-            volatile uint32_t *at = (volatile uint32_t *)table[i].address;
-            table[i].instruction = *at;
-            table[i].inserted = true;
+        if (break_table[i].used) {
+            volatile uint32_t *at = (volatile uint32_t *)break_table[i].address;
+            break_table[i].instruction = *at;
+            break_table[i].inserted = true;
             *at = EBREAK;
         }
 }
@@ -98,11 +98,11 @@ void break_insert(void)
 void break_remove(void)
 {
     for (unsigned i = BREAKPOINTS; i--;)
-        if (table[i].inserted) {
-            volatile uint32_t *at = (volatile uint32_t *)table[i].address;
+        if (break_table[i].inserted) {
+            volatile uint32_t *at = (volatile uint32_t *)break_table[i].address;
             if (*at == EBREAK)
-                *at = table[i].instruction;
-            table[i].inserted = false;
+                *at = break_table[i].instruction;
+            break_table[i].inserted = false;
         }
     break_clear_once();
 }

@@ -27,7 +27,7 @@
 
 struct debug_hart debug_harts[MAX_HARTS];
 
-static bool active;
+static bool debug_is_active;
 
 static struct debug_hart *here(void)
 {
@@ -36,7 +36,7 @@ static struct debug_hart *here(void)
 
 bool debug_active(void)
 {
-    return active && !here()->stopped;
+    return debug_is_active && !here()->stopped;
 }
 
 static void note_csrs(struct debug_hart *me)
@@ -220,7 +220,7 @@ bool debug_init(void)
     trap_hook = debug_trap;
     panic_hooks.note = debug_note_panic;
     panic_hooks.ended = debug_exit;
-    active = true;
+    debug_is_active = true;
     intr_establish(serial_data.source, SPL_HIGH, INTR_LEVEL, PIC_ANY_HART, heard, 0, "gdb");
     return wait;
 }

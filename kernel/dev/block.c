@@ -11,7 +11,7 @@
 
 #define MOST_DEVICES 2
 
-static struct block_device *devices[MOST_DEVICES];
+static struct block_device *block_devices[MOST_DEVICES];
 static unsigned device_count;
 
 void block_init(struct block_device *d)
@@ -22,7 +22,7 @@ void block_init(struct block_device *d)
     TAILQ_INIT(&d->active);
     TAILQ_INIT(&d->posting);
     TAILQ_INIT(&d->finished);
-    devices[device_count++] = d;
+    block_devices[device_count++] = d;
 }
 
 /* The elevator goes up: what lies behind comes when it begins again at the lowest. */
@@ -235,7 +235,7 @@ static void block_biodone(void)
 {
     for (unsigned i = 0; i < device_count; i++)
         for (;;) {
-            struct block_device *d = devices[i];
+            struct block_device *d = block_devices[i];
             crit_t s = simple_lock_enter(&d->lock);
             block_reap(d);
             struct block_io *io = TAILQ_FIRST(&d->finished);

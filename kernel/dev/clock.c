@@ -1,6 +1,6 @@
 /*
- * The clock interrupt (clock.h), and the system call that tells the time. Locking: each hart writes its own `next`,
- * `lateness` and `merged` only.
+ * The clock interrupt (clock.h), and the system call that tells the time. Locking: each hart writes its own
+ * `clock_next`, `lateness` and `merged` only.
  */
 #include "dev/clock.h"
 
@@ -23,15 +23,15 @@
 #define NANOSECONDS 1000000000
 #define RANDOM_STREAM 1000 /* of hart 0's lateness; tests have the streams below */
 
-static uint64_t next[MAX_HARTS]; /* when the tick is due */
+static uint64_t clock_next[MAX_HARTS]; /* when the tick is due */
 static struct random lateness[MAX_HARTS];
 static uint32_t merged[MAX_HARTS];
-static uint32_t period, rate, most_late;
+static uint32_t clock_period, rate, most_late;
 
 /* Lateness is not carried on to the next tick: on the average the clock keeps its rate. */
 static void clock_set_timer(unsigned hart)
 {
-    clint_set_timer(hart, next[hart] + (most_late ? random_below(&lateness[hart], most_late + 1) : 0));
+    clint_set_timer(hart, clock_next[hart] + (most_late ? random_below(&lateness[hart], most_late + 1) : 0));
 }
 
 static void clock_tick(void *arg)
@@ -41,9 +41,9 @@ static void clock_tick(void *arg)
     uint64_t now = clint_time64();
     uint32_t ticks = 0;
     do {
-        next[hart] += period;
+        clock_next[hart] += clock_period;
         ticks++;
-    } while (next[hart] <= now);
+    } while (clock_next[hart] <= now);
     clock_set_timer(hart);
     dev_hart()->ticks += ticks;
     merged[hart] += ticks - 1;
@@ -55,8 +55,8 @@ static void clock_tick(void *arg)
 void clock_init(void)
 {
     rate = bootargs_number(BOOT(kernel, hz));
-    period = rate ? CLOCK_HZ / rate : 0;
-    most_late = bootargs_number(BOOT_WITHIN(kernel, hz_jitter, 0, period));
+    clock_period = rate ? CLOCK_HZ / rate : 0;
+    most_late = bootargs_number(BOOT_WITHIN(kernel, hz_jitter, 0, clock_period));
 }
 
 void clock_init_hart(void)
@@ -70,7 +70,7 @@ void clock_start_hart(void)
     if (!rate)
         return;
     lateness[hart] = random_from(run_seed, RANDOM_STREAM + hart);
-    next[hart] = clint_time64() + period + (uint64_t)period * hart / hart_count;
+    clock_next[hart] = clint_time64() + clock_period + (uint64_t)clock_period * hart / hart_count;
     clock_set_timer(hart);
     intr_establish(PIC_SOURCE_TIMER(hart), SPL_CLOCK, INTR_LEVEL, hart, clock_tick, 0, "clock");
 }

@@ -10,7 +10,7 @@
 #include "lib/printf.h"
 
 static struct terminal console_tty;
-static bool listens;
+static bool console_listens;
 DEFINE_MUTEX(first_lock, "console");
 
 void console_init(void)
@@ -56,9 +56,9 @@ struct terminal *console_terminal(void)
     mutex_lock(&first_lock);
     if (!console_tty.port)
         terminal_init(&console_tty, &serial_console);
-    if (!listens && (listens = slc_attach(&console_tty)))
+    if (!console_listens && (console_listens = slc_attach(&console_tty)))
         serial_flow(&serial_console, SERIAL_FLOW_BOTH); /* whoever looks at RTS types from here on */
-    struct terminal *tp = listens ? &console_tty : 0;
+    struct terminal *tp = console_listens ? &console_tty : 0;
     mutex_unlock(&first_lock);
     return tp;
 }

@@ -79,10 +79,10 @@ struct disk {
     uint32_t late; /* STATUS with its end, if that came while data was moved; else 0 */
 };
 
-static struct request requests[2][RING] __attribute__((aligned(64)));
+static struct request disk_requests[2][RING] __attribute__((aligned(64)));
 static struct completion completions[2][RING] __attribute__((aligned(64)));
 static SIMPLE_LOCK_CLASS(disk_class, "disk", SPL_BIO);
-static struct disk disks[2]
+static struct disk disk_table[2]
     __attribute__((aligned(64))) = {{.block = {.lock = SIMPLE_LOCK("disk0", disk_class), .name = "disk0"}},
                                     {.block = {.lock = SIMPLE_LOCK("disk1", disk_class), .name = "disk1"}}};
 
@@ -369,7 +369,7 @@ struct block_device *disk_open(unsigned unit)
     char text[8];
     if (unit >= UNITS)
         return 0;
-    struct disk *d = &disks[unit];
+    struct disk *d = &disk_table[unit];
     d->regs = (volatile uint32_t *)base[unit];
     if (!REG(d, SECTORS))
         return 0;
@@ -379,7 +379,7 @@ struct block_device *disk_open(unsigned unit)
     d->dma = !strcmp(mode, "dma");
     if (!d->dma && strcmp(mode, "pio"))
         panic("boot argument disk.mode=%s: give dma or pio", mode);
-    d->requests = requests[unit];
+    d->requests = disk_requests[unit];
     d->completions = completions[unit];
     d->cluster = bootargs_number(BOOT(kernel, disk_cluster));
     d->seeks = bootargs_number(BOOT(kernel, disk_seek));
@@ -411,7 +411,7 @@ struct block_device *disk_open(unsigned unit)
 void disk_watch(disk_watcher *w)
 {
     for (unsigned unit = 0; unit < UNITS; unit++) {
-        struct disk *d = &disks[unit];
+        struct disk *d = &disk_table[unit];
         struct intr_vector was, is = {w ? watched_dma_interrupt : dma_interrupt, d};
         if (d->watcher == w)
             continue;

@@ -10,7 +10,7 @@
 #include "dev/console.h"
 #include "lib/panic.h"
 
-static struct service_end end;
+static struct service_end host_end;
 
 void host_blob(uint32_t kind, const void *address, uint32_t length)
 {
@@ -18,8 +18,8 @@ void host_blob(uint32_t kind, const void *address, uint32_t length)
     host_blob_kind_write(kind);
     host_blob_address_write((uint32_t)address);
     host_blob_length_write(length);
-    if (end.blobs < SERVICE_MOST_BLOBS)
-        end.blob[end.blobs++] = (struct service_blob){kind, (uint32_t)address, length};
+    if (host_end.blobs < SERVICE_MOST_BLOBS)
+        host_end.blob[host_end.blobs++] = (struct service_blob){kind, (uint32_t)address, length};
 }
 
 void host_exit(uint32_t code)
@@ -28,8 +28,8 @@ void host_exit(uint32_t code)
     panic_stop_if_other();
     if (service_present(ROM_BASE)) {
         console_polled(); /* what the host sends from here on is the boot ROM's */
-        end.code = code;
-        service_enter(ROM_BASE, &end);
+        host_end.code = code;
+        service_enter(ROM_BASE, &host_end);
     }
     host_exit_write(code);
     for (;;)

@@ -22,7 +22,7 @@ static SIMPLE_LOCK_CLASS(data_port_class, "data port", SPL_TTY);
 struct serial serial_console = SERIAL(UART0_BASE, PIC_SOURCE_UART0, "console port", console_port_class);
 struct serial serial_data = SERIAL(UART1_BASE, PIC_SOURCE_UART1, "data port", data_port_class);
 
-static struct serial *const ports[] = {&serial_console, &serial_data};
+static struct serial *const serial_ports[] = {&serial_console, &serial_data};
 
 void serial_configure(struct serial *p, uint32_t baud)
 {
@@ -155,10 +155,11 @@ uint32_t serial_take(struct serial *p, uint8_t *to, uint32_t n)
 static void softtty(void *arg)
 {
     (void)arg;
-    for (unsigned i = 0; i < sizeof ports / sizeof *ports; i++)
-        if (ports[i]->input && ports[i]->hart == curhart->id && ports[i]->rx_tail != ports[i]->rx_head)
-            for (int c; (c = next_character(ports[i])) >= 0;)
-                ports[i]->input(ports[i]->arg, c);
+    for (unsigned i = 0; i < sizeof serial_ports / sizeof *serial_ports; i++)
+        if (serial_ports[i]->input && serial_ports[i]->hart == curhart->id &&
+            serial_ports[i]->rx_tail != serial_ports[i]->rx_head)
+            for (int c; (c = next_character(serial_ports[i])) >= 0;)
+                serial_ports[i]->input(serial_ports[i]->arg, c);
 }
 
 void serial_init(void)

@@ -13,18 +13,18 @@ DEFINE_ITHREAD(scc_pend_intrs, "slcintr_thread", SPL_TTY);
 static struct unit {
     struct terminal *terminal;
     uint32_t pending; /* it stands in the queue */
-} units[SLC_UNITS];
+} slc_units[SLC_UNITS];
 
 static void slcintr(void *arg)
 {
     struct unit *unit = arg;
     if (!__atomic_exchange_n(&unit->pending, 1, __ATOMIC_ACQ_REL))
-        ithread_wake(&scc_pend_intrs, (uint32_t)(unit - units));
+        ithread_wake(&scc_pend_intrs, (uint32_t)(unit - slc_units));
 }
 
 static void slcintr_work(void *arg, uint32_t number)
 {
-    struct unit *unit = &units[number];
+    struct unit *unit = &slc_units[number];
     uint8_t typed[PIECE];
     (void)arg;
     __atomic_exchange_n(&unit->pending, 0, __ATOMIC_ACQ_REL); /* what comes from here on is told of again */
@@ -34,12 +34,12 @@ static void slcintr_work(void *arg, uint32_t number)
 
 bool slc_attach(struct terminal *tp)
 {
-    struct unit *unit = units;
-    while (unit < units + SLC_UNITS && unit->terminal)
+    struct unit *unit = slc_units;
+    while (unit < slc_units + SLC_UNITS && unit->terminal)
         unit++;
-    if (unit == units + SLC_UNITS)
+    if (unit == slc_units + SLC_UNITS)
         panic("slc_attach: there are %u terminals already", SLC_UNITS);
-    if (unit == units && !ithread_start_one(&scc_pend_intrs, tp->port->source, slcintr_work, 0, PRI_SLC))
+    if (unit == slc_units && !ithread_start_one(&scc_pend_intrs, tp->port->source, slcintr_work, 0, PRI_SLC))
         return false;
     unit->terminal = tp;
     serial_listen(tp->port, slcintr, unit);

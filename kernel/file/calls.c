@@ -182,7 +182,7 @@ SYSCALL(SYS_GETDTABLESIZE, sys_getdtablesize);
 
 #define CAN_CHANGE (O_APPEND | O_NONBLOCK | O_SYNC)
 
-static int flags_of(const struct file *f)
+static int file_flags_of(const struct file *f)
 {
     uint32_t both = f->kind & (FILE_READ | FILE_WRITE);
     return (int)f->flags | (both == (FILE_READ | FILE_WRITE) ? O_RDWR : both == FILE_WRITE ? O_WRONLY : O_RDONLY);
@@ -193,7 +193,7 @@ static int file_flags(struct descriptors *d, const uint32_t *a)
     struct file *f = descriptor_file(d, a[0]);
     if (!f)
         return -EBADF;
-    int result = flags_of(f);
+    int result = file_flags_of(f);
     if (a[1] == F_SETFL) {
         f->flags = (f->flags & ~(uint32_t)CAN_CHANGE) | (a[2] & CAN_CHANGE);
         result = 0;

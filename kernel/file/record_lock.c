@@ -31,11 +31,11 @@ struct waiter {
 };
 
 static SIMPLE_LOCK_CLASS(record_class, "record locks", SPL_SOFTPREEMPT);
-static struct simple_lock record_lock = SIMPLE_LOCK("record locks", record_class);
+static struct simple_lock records_lock = SIMPLE_LOCK("record locks", record_class);
 DEFINE_ZONE(record_zone, "record-locks", sizeof(struct record), _Alignof(struct record), SPL_SOFTPREEMPT, 0);
 static LIST_HEAD(record_list, record) chains[CHAINS];
 static LIST_HEAD(, waiter) waiters;
-static volatile uint32_t count; /* of records */
+static volatile uint32_t record_count; /* of records */
 
 static struct record_list *record_chain_of(const void *file)
 {
@@ -114,7 +114,7 @@ static void free_all(struct record_list *spare)
 static void record_take_out(struct record *r, struct record_list *spare)
 {
     LIST_REMOVE(r, link);
-    count--;
+    record_count--;
     spare_one(spare, r);
 }
 
@@ -124,7 +124,7 @@ static void put_in(const struct record *new, struct record_list *spare)
     LIST_REMOVE(r, link);
     *r = *new;
     LIST_INSERT_HEAD(record_chain_of(new->file), r, link);
-    count++;
+    record_count++;
 }
 
 /*
@@ -174,7 +174,7 @@ static int record_wait_for(const struct record *wanted)
     if (would_wait_for_ever(wanted))
         return -EDEADLK;
     LIST_INSERT_HEAD(&waiters, &self, link);
-    int error = thread_sleep_interruptibly(record_chain_of(wanted->file), &record_lock) ? -ERESTART : 0;
+    int error = thread_sleep_interruptibly(record_chain_of(wanted->file), &records_lock) ? -ERESTART : 0;
     LIST_REMOVE(&self, link);
     return error;
 }
@@ -185,12 +185,12 @@ static int set_or_wait(const struct record *wanted, bool wait)
     struct record_list spare = LIST_HEAD_INITIALIZER(spare);
     for (unsigned i = 0; i < 2; i++) /* as many as it can take at most: nothing is allocated with the lock */
         spare_one(&spare, zone_alloc(&record_zone));
-    crit_t s = simple_lock_enter(&record_lock);
+    crit_t s = simple_lock_enter(&records_lock);
     while (!error && wanted->type != F_UNLCK && any_in_the_way(wanted))
         error = wait ? record_wait_for(wanted) : -EAGAIN;
     if (!error)
         error = record_set(wanted, &spare);
-    simple_lock_leave(&record_lock, s);
+    simple_lock_leave(&records_lock, s);
     free_all(&spare);
     return error;
 }
@@ -241,7 +241,7 @@ int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct 
             return -EBADF;
         return set_or_wait(&wanted, command == F_SETLKW);
     }
-    crit_t s = simple_lock_enter(&record_lock);
+    crit_t s = simple_lock_enter(&records_lock);
     const struct record *r = first_in_the_way(&wanted);
     l.type = r ? (int16_t)r->type : F_UNLCK;
     if (r) {
@@ -250,22 +250,22 @@ int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct 
         l.length = r->last == OFFSET_MOST ? 0 : r->last - r->first + 1;
         l.process = (int16_t)r->id;
     }
-    simple_lock_leave(&record_lock, s);
+    simple_lock_leave(&records_lock, s);
     return copyout(map, at, &l, sizeof l);
 }
 
 void record_locks_end(const struct descriptors *d, const struct file *f)
 {
-    if (!count) /* a look without the lock: who closes has none of his own to come */
+    if (!record_count) /* a look without the lock: who closes has none of his own to come */
         return;
     struct record_list gone = LIST_HEAD_INITIALIZER(gone);
     struct record *r, *next;
-    crit_t s = simple_lock_enter(&record_lock);
+    crit_t s = simple_lock_enter(&records_lock);
     LIST_FOREACH_SAFE(r, record_chain_of(f->data), link, next)
         if (r->file == f->data && r->owner == d)
             record_take_out(r, &gone);
     if (!LIST_EMPTY(&gone))
         thread_wakeup(record_chain_of(f->data));
-    simple_lock_leave(&record_lock, s);
+    simple_lock_leave(&records_lock, s);
     free_all(&gone);
 }

@@ -36,7 +36,7 @@ struct bufchain *bufchains;
 uint32_t bufchain_count;
 static struct buf **bufs;
 static uint32_t buf_count;
-static struct bufrun runs[RUNS];
+static struct bufrun bio_runs[RUNS];
 static uint32_t runs_taken; /* a bit each */
 static uint32_t bio_pinned;
 /*
@@ -351,7 +351,7 @@ static struct bufrun *run_take(const struct blockdev *device)
             return 0;
         bit = ~taken & (taken + 1); /* the lowest that is clear */
     } while (!__atomic_compare_exchange_n(&runs_taken, &taken, taken | bit, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
-    struct bufrun *run = runs;
+    struct bufrun *run = bio_runs;
     for (; bit > 1; bit >>= 1)
         run++;
     run->count = 0;
@@ -360,7 +360,7 @@ static struct bufrun *run_take(const struct blockdev *device)
 
 static void run_free(struct bufrun *run)
 {
-    __atomic_fetch_and(&runs_taken, ~(1u << (run - runs)), __ATOMIC_RELEASE);
+    __atomic_fetch_and(&runs_taken, ~(1u << (run - bio_runs)), __ATOMIC_RELEASE);
 }
 
 /* Its buffers' flags say what is to be done with them. */

@@ -29,14 +29,14 @@ static void tell(struct block_io *io)
 DEFINE_ITHREAD(bufdone_thread, "bufdone", SPL_BIO);
 static SIMPLE_LOCK_CLASS(ended_class, "bufdone", SPL_BIO);
 static struct simple_lock ended_lock = SIMPLE_LOCK("bufdone", ended_class);
-static struct block_list ended = TAILQ_HEAD_INITIALIZER(ended); /* the last one first */
+static struct block_list device_ended = TAILQ_HEAD_INITIALIZER(device_ended); /* the last one first */
 
 static void device_let_go(void *arg, uint32_t word)
 {
     (void)arg, (void)word;
     struct block_list all = TAILQ_HEAD_INITIALIZER(all);
     crit_t s = simple_lock_enter(&ended_lock);
-    TAILQ_CONCAT(&all, &ended, link);
+    TAILQ_CONCAT(&all, &device_ended, link);
     simple_lock_leave(&ended_lock, s);
     struct block_io *io, *next;
     TAILQ_FOREACH_SAFE(io, &all, link, next)
@@ -46,7 +46,7 @@ static void device_let_go(void *arg, uint32_t word)
 static void device_over(struct block_io *io)
 {
     crit_t s = simple_lock_enter(&ended_lock);
-    TAILQ_INSERT_HEAD(&ended, io, link);
+    TAILQ_INSERT_HEAD(&device_ended, io, link);
     simple_lock_leave(&ended_lock, s);
     ithread_wake(&bufdone_thread, 0);
 }
@@ -118,13 +118,13 @@ static int device_transfer(struct blockdev *device, bool write, uint32_t sector,
     return block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data);
 }
 
-static uint32_t devices; /* that have a number */
+static uint32_t device_numbers; /* that have a number */
 
 void blockdev_of(struct blockdev *to, struct block_device *d)
 {
     *to = (struct blockdev){.name = d->name,
                             .sectors = d->sectors,
-                            .number = devices++,
+                            .number = device_numbers++,
                             .strategy = device_begin,
                             .strategy_run = begin_run,
                             .finish = finish,
@@ -150,5 +150,5 @@ static void device_move(struct blockdev *device, struct buf *bp)
 void blockdev_in_memory(struct blockdev *to, const char *name, void *at, uint32_t sectors)
 {
     *to = (struct blockdev){
-        .name = name, .sectors = sectors, .number = devices++, .strategy = device_move, .private = at};
+        .name = name, .sectors = sectors, .number = device_numbers++, .strategy = device_move, .private = at};
 }

@@ -40,7 +40,7 @@ struct chain {
     struct inode *first;
 };
 
-static struct chain chains[CHAINS];
+static struct chain inode_chains[CHAINS];
 static struct inode *free_first, *free_last;
 static uint32_t inode_count, inode_most;
 
@@ -48,12 +48,12 @@ void inodes_init(uint32_t most)
 {
     inode_most = most;
     for (unsigned i = 0; i < CHAINS; i++)
-        table_lock_init(&chains[i].lock, &inode_chain_class, "inode hash");
+        table_lock_init(&inode_chains[i].lock, &inode_chain_class, "inode hash");
 }
 
 static struct chain *ext2_inode_chain_of(const struct ext2 *fs, uint32_t number)
 {
-    return &chains[(number + (uint32_t)((uintptr_t)fs >> 6)) % CHAINS];
+    return &inode_chains[(number + (uint32_t)((uintptr_t)fs >> 6)) % CHAINS];
 }
 
 /* The next two with inode_free_lock and the inode's chain held. */
@@ -543,21 +543,21 @@ void ext2_update_all(struct ext2 *fs)
 {
     for (unsigned i = 0; i < CHAINS; i++) {
         struct inode *held = 0; /* while there is a reference, it stays on the chain */
-        table_lock(&chains[i].lock);
-        for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next) {
+        table_lock(&inode_chains[i].lock);
+        for (struct inode *ip = inode_chains[i].first; ip; ip = ip->hash_next) {
             if (ip->fs != fs || !ip->dirty || ip->gone || !(ip->references & REFERENCES))
                 continue;
             refer(ip);
-            table_unlock(&chains[i].lock);
+            table_unlock(&inode_chains[i].lock);
             if (held)
                 ext2_release(&held->v);
             held = ip;
             lock_write(&ip->v.lock);
             ext2_update_alone(ip, false); /* an error is the device's, as in ext2_release */
             lock_done(&ip->v.lock);
-            table_lock(&chains[i].lock);
+            table_lock(&inode_chains[i].lock);
         }
-        table_unlock(&chains[i].lock);
+        table_unlock(&inode_chains[i].lock);
         if (held)
             ext2_release(&held->v);
     }
@@ -570,10 +570,10 @@ int ext2_forget(struct ext2 *fs)
     fs->referred = false;
     __atomic_store_n(&fs->forgetting, true, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < CHAINS && !busy; i++) {
-        table_lock(&chains[i].lock);
-        for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
+        table_lock(&inode_chains[i].lock);
+        for (struct inode *ip = inode_chains[i].first; ip; ip = ip->hash_next)
             busy |= ip->fs == fs && (ip->references & REFERENCES) != (ip == root);
-        table_unlock(&chains[i].lock);
+        table_unlock(&inode_chains[i].lock);
     }
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what those had done who have let go */
     /* A reference that came meanwhile, by one that was let go of before the look at it, was on a chain behind us. */
@@ -585,19 +585,19 @@ int ext2_forget(struct ext2 *fs)
     if (root)
         ext2_release(&root->v);
     for (unsigned i = 0; i < CHAINS; i++) {
-        table_lock(&chains[i].lock);
+        table_lock(&inode_chains[i].lock);
         table_lock(&inode_free_lock);
-        for (struct inode *ip = chains[i].first, *next; ip; ip = next) {
+        for (struct inode *ip = inode_chains[i].first, *next; ip; ip = next) {
             next = ip->hash_next;
             if (ip->fs == fs) {
                 if (ip->listed)
                     list_remove(ip);
-                unhash(&chains[i], ip);
+                unhash(&inode_chains[i], ip);
                 ext2_inode_destroy(ip);
             }
         }
         table_unlock(&inode_free_lock);
-        table_unlock(&chains[i].lock);
+        table_unlock(&inode_chains[i].lock);
     }
     return 0;
 }
@@ -606,7 +606,7 @@ uint32_t inodes_referenced(void)
 {
     uint32_t n = 0;
     for (unsigned i = 0; i < CHAINS; i++)
-        for (const struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
+        for (const struct inode *ip = inode_chains[i].first; ip; ip = ip->hash_next)
             n += (ip->references & REFERENCES) != 0;
     return n;
 }

@@ -8,7 +8,7 @@
 enum { FIRST, BY_USE }; /* the two lists */
 
 DEFINE_EVENT(available, "buffer free", SPL_BIO);
-static volatile bool wanted; /* somebody waits for a buffer, or is about to */
+static volatile bool freelist_wanted; /* somebody waits for a buffer, or is about to */
 
 static void freelist_append(struct buflist *list, struct buf *bp)
 {
@@ -61,8 +61,8 @@ static void put_anew(struct buflist *lists, struct buf *bp)
 void freelist_wake(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (wanted) {
-        wanted = false;
+    if (freelist_wanted) {
+        freelist_wanted = false;
         event_post(&available);
     }
 }
@@ -71,7 +71,7 @@ void freelist_wake(void)
 static void about_to_wait(void)
 {
     event_clear(&available);
-    wanted = true;
+    freelist_wanted = true;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -96,25 +96,25 @@ enum found { NONE, IN_THE_WAY, FOUND };
 #if !BUFFERS_BUCKETS
 
 DEFINE_CACHE_LOCK(bfreelist_lock, "bfreelist");
-static struct buflist lists[2];
+static struct buflist freelist_all[2];
 
 void freelist_init(struct buf *bp, uint32_t number)
 {
     bp->chain = &bufchains[number % bufchain_count];
-    freelist_put_locked(lists, bp);
+    freelist_put_locked(freelist_all, bp);
 }
 
 void freelist_put(struct buf *bp)
 {
     cache_lock(&bfreelist_lock);
-    freelist_put_locked(lists, bp);
+    freelist_put_locked(freelist_all, bp);
     cache_unlock(&bfreelist_lock);
 }
 
 void freelist_remove(struct buf *bp)
 {
     cache_lock(&bfreelist_lock);
-    freelist_take_off(lists, bp);
+    freelist_take_off(freelist_all, bp);
     cache_unlock(&bfreelist_lock);
 }
 
@@ -127,7 +127,7 @@ void freelist_put_run(struct buf *bps[], uint32_t count)
 {
     cache_lock(&bfreelist_lock);
     for (uint32_t i = 0; i < count; i++)
-        put_anew(lists, bps[i]);
+        put_anew(freelist_all, bps[i]);
     cache_unlock(&bfreelist_lock);
 }
 
@@ -151,7 +151,7 @@ void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count)
         return;
     cache_lock(&bfreelist_lock);
     for (uint32_t i = 0; i < count; i++)
-        freelist_take_off(lists, bps[i]);
+        freelist_take_off(freelist_all, bps[i]);
     cache_unlock(&bfreelist_lock);
 }
 
@@ -162,7 +162,7 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
     uint32_t n = 0;
     cache_lock(&bfreelist_lock);
     for (unsigned which = FIRST; which <= BY_USE; which++)
-        for (struct buf *bp = lists[which].first, *next; bp && n < most; bp = next) {
+        for (struct buf *bp = freelist_all[which].first, *next; bp && n < most; bp = next) {
             next = bp->free_next;
             if (!buf_try(&bp->lock)) {
                 bufstat_add(&bufstats.conflicts);
@@ -185,7 +185,7 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
             }
             if (bp->device)
                 buf_unhash(bp);
-            freelist_take_off(lists, bp);
+            freelist_take_off(freelist_all, bp);
             bps[n++] = bp;
         }
     if (old)
@@ -198,13 +198,13 @@ static enum found freelist_look(struct bufchain *chain, struct buf **found)
 {
     cache_lock(&bfreelist_lock);
     for (unsigned which = FIRST; which <= BY_USE; which++)
-        for (struct buf *bp = lists[which].first; bp; bp = bp->free_next) {
+        for (struct buf *bp = freelist_all[which].first; bp; bp = bp->free_next) {
             if (!buf_try(&bp->lock)) { /* whoever has it is about to take it off the list */
                 bufstat_add(&bufstats.conflicts);
                 continue;
             }
             if (bp->flags & B_DELWRI || unhash_conditionally(bp, chain)) {
-                freelist_take_off(lists, bp);
+                freelist_take_off(freelist_all, bp);
                 cache_unlock(&bfreelist_lock);
                 *found = bp;
                 return FOUND;

@@ -22,13 +22,13 @@ struct chain {
 };
 
 static SIMPLE_LOCK_CLASS(namecache_class, "name cache", SPL_SOFTPREEMPT);
-static struct chain chains[CHAINS];
+static struct chain namecache_chains[CHAINS];
 struct namecache_counts namecache_counts;
 
 void namecache_init(void)
 {
     for (unsigned i = 0; i < CHAINS; i++)
-        chains[i].lock = (struct simple_lock)SIMPLE_LOCK("name cache", namecache_class);
+        namecache_chains[i].lock = (struct simple_lock)SIMPLE_LOCK("name cache", namecache_class);
 }
 
 static void namecache_count(uint32_t *counter)
@@ -41,7 +41,7 @@ static struct chain *namecache_chain_of(uint32_t directory, const char *name, ui
     uint32_t hash = directory * 2654435769u;
     for (uint32_t i = 0; i < length; i++)
         hash = hash * 31 + (uint8_t)name[i];
-    return &chains[(hash ^ hash >> 16) % CHAINS];
+    return &namecache_chains[(hash ^ hash >> 16) % CHAINS];
 }
 
 /* With the chain's lock held. */
@@ -99,7 +99,7 @@ void namecache_drop(const void *fs, uint32_t directory, const char *name, uint32
 
 void namecache_purge(const void *fs)
 {
-    for (struct chain *chain = chains; chain < chains + CHAINS; chain++) {
+    for (struct chain *chain = namecache_chains; chain < namecache_chains + CHAINS; chain++) {
         crit_t s = simple_lock_enter(&chain->lock);
         for (struct entry *e = chain->entry; e < chain->entry + WAYS; e++)
             if (e->fs == fs)

@@ -12,9 +12,9 @@
 #define PER_CHUNK (PAGE_SIZE / sizeof(uint32_t))
 
 DEFINE_MUTEX(swap_file_lock, "swap file"); /* who switches it on or off */
-static struct vnode *file; /* with a reference, or 0 */
-static struct blockdev *device;
-static uint32_t block_size;
+static struct vnode *swap_file_vnode; /* with a reference, or 0 */
+static struct blockdev *swap_file_device;
+static uint32_t swap_file_block_size;
 static uint32_t *chunks[BLOCKS_MOST / PER_CHUNK]; /* pages that hold the first sector of each block */
 
 static uint32_t *sector_of(uint32_t block)
@@ -25,18 +25,20 @@ static uint32_t *sector_of(uint32_t block)
 /* Blocks that follow each other on the device are one request. */
 static int swap_file_move(uint32_t n, void *data, bool write)
 {
-    uint32_t per_page = PAGE_SIZE / block_size, per_block = block_size / SECTOR_SIZE, first = n * per_page;
+    uint32_t per_page = PAGE_SIZE / swap_file_block_size, per_block = swap_file_block_size / SECTOR_SIZE,
+             first = n * per_page;
     int error = 0;
     for (uint32_t i = 0, run; i < per_page && !error; i += run) {
         uint32_t sector = *sector_of(first + i);
         for (run = 1; i + run < per_page && *sector_of(first + i + run) == sector + run * per_block;)
             run++;
-        error = device->transfer(device, write, sector, run * per_block, (char *)data + i * block_size);
+        error = swap_file_device->transfer(swap_file_device, write, sector, run * per_block,
+                                           (char *)data + i * swap_file_block_size);
     }
     return error ? -EIO : 0;
 }
 
-static struct vm_swap_store store = {.move = swap_file_move};
+static struct vm_swap_store swap_file_store = {.move = swap_file_move};
 
 static void forget_blocks(void)
 {
@@ -54,11 +56,11 @@ static int look_up_blocks(struct vnode *vp)
     int error = vp->ops->getattr(vp, &attr);
     if (error)
         return error;
-    block_size = attr.block_size;
-    if (block_size > PAGE_SIZE || attr.size < PAGE_SIZE || attr.size / block_size > BLOCKS_MOST)
+    swap_file_block_size = attr.block_size;
+    if (swap_file_block_size > PAGE_SIZE || attr.size < PAGE_SIZE || attr.size / swap_file_block_size > BLOCKS_MOST)
         return -EINVAL;
-    store.pages = (uint32_t)(attr.size / PAGE_SIZE);
-    uint32_t blocks = store.pages * (PAGE_SIZE / block_size);
+    swap_file_store.pages = (uint32_t)(attr.size / PAGE_SIZE);
+    uint32_t blocks = swap_file_store.pages * (PAGE_SIZE / swap_file_block_size);
     for (uint32_t i = 0; i < blocks && !error; i++) {
         uint32_t *chunk = chunks[i / PER_CHUNK];
         if (!chunk) {
@@ -67,14 +69,14 @@ static int look_up_blocks(struct vnode *vp)
                 return -ENOMEM;
             chunks[i / PER_CHUNK] = chunk = page_pointer(page);
         }
-        error = vp->ops->place(vp, i, &device, &chunk[i % PER_CHUNK]);
+        error = vp->ops->place(vp, i, &swap_file_device, &chunk[i % PER_CHUNK]);
     }
     return error;
 }
 
 static int swap_file_begin(struct vnode *vp)
 {
-    if (file)
+    if (swap_file_vnode)
         return -EBUSY;
     if (vp->type != VREG || !vp->ops->place)
         return -EINVAL;
@@ -85,11 +87,12 @@ static int swap_file_begin(struct vnode *vp)
     vp->swapped = !error;
     lock_done(&vp->lock);
     if (!error)
-        error = device->transfer ? vfs_fsync(vp) : -EINVAL; /* no buffer that is older is to be written later */
+        /* No buffer that is older is to be written later. */
+        error = swap_file_device->transfer ? vfs_fsync(vp) : -EINVAL;
     if (!error)
-        error = vm_swap_on(&store);
+        error = vm_swap_on(&swap_file_store);
     if (!error) {
-        file = vp;
+        swap_file_vnode = vp;
         return 0;
     }
     lock_write(&vp->lock);
@@ -117,10 +120,10 @@ int swap_file_off(void)
 {
     struct vnode *vp = 0;
     mutex_lock(&swap_file_lock);
-    int error = file ? vm_swap_off() : 0;
-    if (!error && file) {
-        vp = file;
-        file = 0;
+    int error = swap_file_vnode ? vm_swap_off() : 0;
+    if (!error && swap_file_vnode) {
+        vp = swap_file_vnode;
+        swap_file_vnode = 0;
         forget_blocks();
         lock_write(&vp->lock);
         vp->swapped = false;

@@ -24,7 +24,7 @@ struct mapped {
 
 DEFINE_MUTEX(mapped_lock, "mapped files");
 DEFINE_ZONE(mapped_zone, "mapped-files", sizeof(struct mapped), _Alignof(struct mapped), SPL_SOFTPREEMPT, 0);
-static struct mapped *volatile files; /* the pager's number for an object is where its file is in memory */
+static struct mapped *volatile vnode_pager_files; /* the pager's number for an object is where its file is in memory */
 
 static struct mapped *mapped_of(uint32_t memory)
 {
@@ -129,7 +129,7 @@ static const struct vm_pager pager = {.name = "vnode", .data_request = request, 
 /* With the list locked: files that nobody has mapped. */
 static void vnode_pager_sweep_locked(void)
 {
-    for (struct mapped *volatile *at = &files, *f; (f = *at);) {
+    for (struct mapped *volatile *at = &vnode_pager_files, *f; (f = *at);) {
         if (!vm_object_is_only(f->object)) {
             at = (struct mapped *volatile *)&f->next;
             continue;
@@ -153,7 +153,7 @@ static void vnode_pager_sweep_locked(void)
 
 void vnode_pager_sweep(void)
 {
-    if (!files)
+    if (!vnode_pager_files)
         return;
     unix_enter();
     mutex_lock(&mapped_lock);
@@ -172,7 +172,7 @@ static int vnode_pager_enter(struct vnode *vp)
             zone_free(&mapped_zone, f);
         return -ENOMEM;
     }
-    *f = (struct mapped){.next = files, .vp = vp, .object = object, .control = vm_object_control(object)};
+    *f = (struct mapped){.next = vnode_pager_files, .vp = vp, .object = object, .control = vm_object_control(object)};
     vhold(vp);
     lock_write(&vp->lock);
     bool swapped = vp->swapped; /* nothing that is stored there could be written */
@@ -180,7 +180,7 @@ static int vnode_pager_enter(struct vnode *vp)
         vp->mapped = f;
         vp->flush = vnode_pager_flush;
         vp->end = vnode_pager_end;
-        files = f;
+        vnode_pager_files = f;
     }
     lock_done(&vp->lock);
     if (swapped) {
@@ -208,7 +208,7 @@ int vnode_pager_sync(void)
 {
     int error = 0;
     mutex_lock(&mapped_lock);
-    for (struct mapped *f = files; f; f = f->next) {
+    for (struct mapped *f = vnode_pager_files; f; f = f->next) {
         int e = vfs_fsync(f->vp);
         error = error ? error : e;
     }

@@ -20,7 +20,7 @@ static struct request {
     void (*fn)(void *arg);
     void *arg;
     volatile uint32_t harts;
-} __attribute__((aligned(64))) request[MAX_HARTS];
+} __attribute__((aligned(64))) call_request[MAX_HARTS];
 
 void hart_call_establish(enum hart_call type, hart_call_fn *fn)
 {
@@ -52,9 +52,9 @@ static void call_run(void)
     uint32_t callers = atomic_swap_acquire_release(&intr_hart()->callers, 0);
     for (unsigned h = 0; callers; h++, callers >>= 1)
         if (callers & 1) {
-            request[h].fn(request[h].arg);
+            call_request[h].fn(call_request[h].arg);
             fence_release();
-            atomic_add(&request[h].harts, -(1u << curhart->id));
+            atomic_add(&call_request[h].harts, -(1u << curhart->id));
         }
     intr_hart()->runs = 0;
 }
@@ -65,7 +65,7 @@ void hart_call_run(uint32_t harts_to_call, void (*fn)(void *arg), void *arg)
     uint32_t was = csr_read_clear(mstatus, MSTATUS_MIE);
     if (intr_hart()->runs)
         panic("hart_call_run in a function that it calls: hart %u would wait twice at once", (unsigned)curhart->id);
-    struct request *r = &request[curhart->id];
+    struct request *r = &call_request[curhart->id];
     uint32_t others = harts_to_call & ~(1u << curhart->id);
     r->fn = fn;
     r->arg = arg;
@@ -96,7 +96,7 @@ static void halt(void)
         __asm__ volatile("wfi");
 }
 
-static uint32_t deaf; /* harts that have not halted in time */
+static uint32_t call_deaf; /* harts that have not halted in time */
 
 /* A hart that waits for a simple lock with interrupts off looks for itself. */
 static bool poll_for_panic(void)
@@ -123,14 +123,14 @@ static void halt_others(void)
                cycles32() - begin < HALT_CYCLES)
             ;
         if (h != curhart->id && harts[h].online && !intr_hart_of(&harts[h])->halted)
-            deaf |= 1u << h;
+            call_deaf |= 1u << h;
     }
 }
 
 static void report_deaf(void)
 {
     for (unsigned h = 0; h < hart_count; h++)
-        if (deaf >> h & 1)
+        if (call_deaf >> h & 1)
             kprintf("  hart %u did not stop in %u cycles: it keeps all interrupts off\n", h, HALT_CYCLES);
 }
 

@@ -16,7 +16,7 @@ static struct {
     const char *name; /* 0: it has no handler */
     unsigned hart;
     uint32_t elsewhere; /* claims that no handler of the kernel was called for: those of run=intr-floor */
-} owner[PIC_SOURCES];
+} intr_owner[PIC_SOURCES];
 
 _Static_assert(HART_SOURCES == PIC_SOURCES, "hart.h");
 
@@ -50,11 +50,11 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
         panic("intr_establish: source %u at level %u", source, level);
     if (confined && source >= PIC_SOURCE_UART0)
         hart = MASTER_HART;
-    if (owner[source].name)
-        panic("intr_establish: source %u belongs to %s already", source, owner[source].name);
-    owner[source].name = name;
-    owner[source].hart = hart;
-    owner[source].elsewhere = pic_deliveries(source) - intr_count(source);
+    if (intr_owner[source].name)
+        panic("intr_establish: source %u belongs to %s already", source, intr_owner[source].name);
+    intr_owner[source].name = name;
+    intr_owner[source].hart = hart;
+    intr_owner[source].elsewhere = pic_deliveries(source) - intr_count(source);
     set_vector(source, fn, arg);
     source_level_is(source, level);
     io_fence(); /* another hart may take the interrupt before this one's stores are in memory */
@@ -88,13 +88,13 @@ static bool may_wait_for_handlers(void)
  */
 static void quiesce(const char *who, unsigned source)
 {
-    if (source >= PIC_SOURCES || !owner[source].name)
+    if (source >= PIC_SOURCES || !intr_owner[source].name)
         panic("%s: source %u has no handler", who, source);
     if (!may_wait_for_handlers())
         panic("%s: source %u (%s), at interrupt level or in a section: its handler might be what is waiting", who,
-              source, owner[source].name);
-    set_enabled(source, owner[source].hart, false);
-    uint32_t claims = pic_deliveries(source) - owner[source].elsewhere;
+              source, intr_owner[source].name);
+    set_enabled(source, intr_owner[source].hart, false);
+    uint32_t claims = pic_deliveries(source) - intr_owner[source].elsewhere;
     while (intr_count(source) != claims || in_service(source))
         spin_pause();
     fence_acquire();
@@ -105,7 +105,7 @@ void intr_disestablish(unsigned source)
     quiesce("intr_disestablish", source);
     pic_write(PIC_CLEAR, 1u << source);
     set_vector(source, stray, (void *)(uintptr_t)source);
-    owner[source].name = 0;
+    intr_owner[source].name = 0;
 }
 
 void intr_exchange(unsigned source, struct intr_vector with, struct intr_vector *was)
@@ -114,17 +114,17 @@ void intr_exchange(unsigned source, struct intr_vector with, struct intr_vector 
     *was = sync_hart()->vector[source];
     set_vector(source, with.fn, with.arg);
     io_fence();
-    set_enabled(source, owner[source].hart, true);
+    set_enabled(source, intr_owner[source].hart, true);
 }
 
 const char *intr_name(unsigned source)
 {
-    return owner[source].name;
+    return intr_owner[source].name;
 }
 
 unsigned intr_route(unsigned source)
 {
-    return owner[source].hart;
+    return intr_owner[source].hart;
 }
 
 uint32_t intr_count(unsigned source)

@@ -13,14 +13,14 @@
 static struct {
     softint_fn *fn;
     void *arg;
-} table[SPL_SOFT_MAX + 1];
+} softint_table[SPL_SOFT_MAX + 1];
 
 void softint_establish(unsigned level, softint_fn *fn, void *arg)
 {
     if (level == SPL_NONE || level > SPL_SOFT_MAX)
         panic("softint_establish: level %u", level);
-    table[level].arg = arg;
-    table[level].fn = fn;
+    softint_table[level].arg = arg;
+    softint_table[level].fn = fn;
 }
 
 void softint_post(unsigned level)
@@ -52,11 +52,11 @@ static void softint_call(unsigned level)
 {
     if (level == SPL_SOFTPREEMPT)
         return; /* whoever dispatches looks at `resched` next */
-    if (!table[level].fn)
+    if (!softint_table[level].fn)
         panic("soft interrupt at level %u, which has no handler", level);
     unsigned outer = handler_begins(level);
     intr_enable();
-    table[level].fn(table[level].arg);
+    softint_table[level].fn(softint_table[level].arg);
     intr_disable();
     handler_ends(outer);
 }

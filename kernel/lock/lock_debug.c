@@ -15,7 +15,7 @@
 #include "lock/threads.h"
 #include "sync/handler_level.h"
 
-static struct lock_order order;
+static struct lock_order lock_debug_order;
 static struct spin order_lock; /* lets one hart at a time add to it; no lock that is itself checked */
 
 /* What a panic does to print is not judged. */
@@ -94,8 +94,9 @@ static void add_to_order(const struct lock_held *held, const struct lock_object 
     spin_place_t place;
     if (!spin_take(&order_lock, &place))
         spin_wait(&order_lock, place);
-    enum lock_order_result result =
-        lock_order_knows(&order, e.from, e.to) ? LOCK_ORDER_ADDED : lock_order_add(&order, &e, c.edge, &c.length);
+    enum lock_order_result result = lock_order_knows(&lock_debug_order, e.from, e.to)
+                                        ? LOCK_ORDER_ADDED
+                                        : lock_order_add(&lock_debug_order, &e, c.edge, &c.length);
     spin_release(&order_lock);
     if (result == LOCK_ORDER_CYCLE && !panicking())
         panic_explained(explain_cycle, &c,
@@ -123,7 +124,7 @@ static void lock_debug_check_order(const struct lock_held_list *list, const stru
     for (const struct lock_held *held = list->entry; held != end; held++) {
         if (held->class == class)
             check_addresses(held, o); /* an upgrade's own is neither above nor below */
-        else if (unlikely(!lock_order_knows(&order, class_number(held->class), to)))
+        else if (unlikely(!lock_order_knows(&lock_debug_order, class_number(held->class), to)))
             add_to_order(held, o, fp);
     }
 }

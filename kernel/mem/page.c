@@ -19,8 +19,8 @@ static SIMPLE_LOCK_CLASS(cache_class, "pages of a hart", SPL_HIGH);
 
 #define DRAWN 16 /* pages */
 
-static uint32_t first, count; /* of the list */
-static uint32_t begin, next, end, limit; /* of all, of the rest, of the rest, of all */
+static uint32_t page_first, page_count; /* of the list */
+static uint32_t page_begin, page_next, page_end, page_limit; /* of all, of the rest, of the rest, of all */
 static volatile uint32_t *listed;        /* in the first pages; changed with the lock */
 
 struct listed_page {
@@ -39,21 +39,21 @@ static struct cache {
 
 void pages_init(uint32_t from, uint32_t to)
 {
-    begin = (from + PAGE_MASK) & ~PAGE_MASK;
-    end = limit = to & ~PAGE_MASK;
-    uint32_t words = ((end - begin) / PAGE_SIZE + 31) / 32, bytes = words * sizeof *listed;
-    listed = page_pointer(begin);
+    page_begin = (from + PAGE_MASK) & ~PAGE_MASK;
+    page_end = page_limit = to & ~PAGE_MASK;
+    uint32_t words = ((page_end - page_begin) / PAGE_SIZE + 31) / 32, bytes = words * sizeof *listed;
+    listed = page_pointer(page_begin);
     for (uint32_t i = 0; i < words; i++)
         listed[i] = 0;
-    next = begin + ((bytes + PAGE_MASK) & ~PAGE_MASK);
-    first = count = 0;
+    page_next = page_begin + ((bytes + PAGE_MASK) & ~PAGE_MASK);
+    page_first = page_count = 0;
     for (unsigned h = 0; h < MAX_HARTS; h++)
         caches[h].count = caches[h].lent = 0;
 }
 
 uint32_t pages_in_common(void)
 {
-    return count + (end - next) / PAGE_SIZE;
+    return page_count + (page_end - page_next) / PAGE_SIZE;
 }
 
 static struct listed_page *in_list(uint32_t page)
@@ -63,7 +63,7 @@ static struct listed_page *in_list(uint32_t page)
 
 static uint32_t page_number_of(uint32_t page)
 {
-    return (page - begin) / PAGE_SIZE;
+    return (page - page_begin) / PAGE_SIZE;
 }
 
 static bool is_listed(uint32_t number)
@@ -75,32 +75,32 @@ static void page_take_out(uint32_t page)
 {
     const struct listed_page *p = in_list(page);
     uint32_t number = page_number_of(page);
-    *(p->previous ? &in_list(p->previous)->next : &first) = p->next;
+    *(p->previous ? &in_list(p->previous)->next : &page_first) = p->next;
     if (p->next)
         in_list(p->next)->previous = p->previous;
     listed[number / 32] &= ~(1u << number % 32);
-    count--;
+    page_count--;
 }
 
 static void page_give(uint32_t page)
 {
     uint32_t number = page_number_of(page);
-    *in_list(page) = (struct listed_page){.next = first};
-    if (first)
-        in_list(first)->previous = page;
-    first = page;
+    *in_list(page) = (struct listed_page){.next = page_first};
+    if (page_first)
+        in_list(page_first)->previous = page;
+    page_first = page;
     listed[number / 32] |= 1u << number % 32;
-    count++;
+    page_count++;
 }
 
 /* Of the pages that nobody has had, some at once to the list, in an order drawn from the layout. */
 static void draw_some(void)
 {
     uint32_t page[DRAWN];
-    for (unsigned i = 0; i < DRAWN; i++, next += PAGE_SIZE) {
-        uint32_t j = layout_choice(LAYOUT_OF_FRAME, next / PAGE_SIZE, i + 1);
-        page[i] = i == j ? next : page[j];
-        page[j] = next;
+    for (unsigned i = 0; i < DRAWN; i++, page_next += PAGE_SIZE) {
+        uint32_t j = layout_choice(LAYOUT_OF_FRAME, page_next / PAGE_SIZE, i + 1);
+        page[i] = i == j ? page_next : page[j];
+        page[j] = page_next;
     }
     for (unsigned i = 0; i < DRAWN; i++)
         page_give(page[i]);
@@ -108,14 +108,14 @@ static void draw_some(void)
 
 static uint32_t page_take(void)
 {
-    if (layout_seed && !first && (end - next) / PAGE_SIZE >= DRAWN)
+    if (layout_seed && !page_first && (page_end - page_next) / PAGE_SIZE >= DRAWN)
         draw_some();
-    uint32_t page = first;
+    uint32_t page = page_first;
     if (page) {
         page_take_out(page);
-    } else if (next < end) {
-        page = next;
-        next += PAGE_SIZE;
+    } else if (page_next < page_end) {
+        page = page_next;
+        page_next += PAGE_SIZE;
     }
     return page;
 }
@@ -218,7 +218,7 @@ uint32_t page_alloc(void)
 
 bool page_is_ours(uintptr_t address)
 {
-    return (address >= begin && address < next) || (address >= end && address < limit);
+    return (address >= page_begin && address < page_next) || (address >= page_end && address < page_limit);
 }
 
 /* On the host free pages are filled, so that code that goes on using one, or expects zeros, finds that. */
@@ -277,7 +277,7 @@ void page_return(uint32_t page)
 static uint32_t find_listed(uint32_t n)
 {
     uint32_t found = 0;
-    for (uint32_t i = page_number_of(limit); i-- > 0;) {
+    for (uint32_t i = page_number_of(page_limit); i-- > 0;) {
         uint32_t word = listed[i / 32];
         if (!word) {
             found = 0;
@@ -298,7 +298,7 @@ static bool take_listed(uint32_t number, uint32_t n)
         if (!is_listed(number + i))
             return false;
     for (uint32_t i = 0; i < n; i++)
-        page_take_out(begin + (number + i) * PAGE_SIZE);
+        page_take_out(page_begin + (number + i) * PAGE_SIZE);
     return true;
 }
 
@@ -329,7 +329,7 @@ static uint32_t search_row(uint32_t n, uint32_t reserve)
             break;
         simple_lock(&pages_lock);
         if (pages_in_common() >= n + reserve && take_listed(number, n))
-            page = begin + number * PAGE_SIZE;
+            page = page_begin + number * PAGE_SIZE;
         simple_unlock(&pages_lock);
     }
     return page;
@@ -339,11 +339,11 @@ uint32_t pages_take_row(uint32_t n, uint32_t reserve)
 {
     uint32_t page = 0;
     crit_t s = simple_lock_enter(&pages_lock);
-    if ((end - next) / PAGE_SIZE < n) {
-        for (; next < end; next += PAGE_SIZE) /* a row may begin before it */
-            page_give(next);
+    if ((page_end - page_next) / PAGE_SIZE < n) {
+        for (; page_next < page_end; page_next += PAGE_SIZE) /* a row may begin before it */
+            page_give(page_next);
     } else if (pages_in_common() >= n + reserve) {
-        page = end -= n * PAGE_SIZE;
+        page = page_end -= n * PAGE_SIZE;
     }
     simple_unlock(&pages_lock);
     if (!page) {
@@ -357,8 +357,8 @@ uint32_t pages_take_row(uint32_t n, uint32_t reserve)
 void pages_give_row(uint32_t page, uint32_t n)
 {
     crit_t s = simple_lock_enter(&pages_lock);
-    if (page == end && next < end)
-        end += n * PAGE_SIZE;
+    if (page == page_end && page_next < page_end)
+        page_end += n * PAGE_SIZE;
     else
         while (n)
             page_give(page + --n * PAGE_SIZE);

@@ -34,22 +34,22 @@ static const struct vnodeops image_ops;
 static const struct mountops archive_ops, devices_ops;
 static struct mount archive = {
     .ops = &archive_ops, .read_only = true, .rename_lock = LOCK("image rename", image_rename_class)};
-static struct mount devices = {
+static struct mount image_devices = {
     .ops = &devices_ops, .read_only = true, .rename_lock = LOCK("image rename", image_rename_class)};
 
 #define VNODE(of, what, device) \
     {.ops = &image_ops, .mount = &(of), .type = (what), .rdev = (device), .lock = LOCK("image file", image_class)}
 static struct node archive_root = {.v = VNODE(archive, VDIR, 0), .name = "/", .in = &archive_root, .number = 2};
-static struct node devices_root = {.v = VNODE(devices, VDIR, 0), .name = "/", .in = &devices_root, .number = 2};
-static struct node nodes[] = {
+static struct node devices_root = {.v = VNODE(image_devices, VDIR, 0), .name = "/", .in = &devices_root, .number = 2};
+static struct node image_nodes[] = {
     {.v = VNODE(archive, VDIR, 0), .name = "dev", .in = &archive_root, .number = 3},
     {.v = VNODE(archive, VDIR, 0), .name = "mnt", .in = &archive_root, .number = 4},
-    {.v = VNODE(devices, VCHR, DEVICE_CONSOLE), .name = "console", .in = &devices_root, .number = 3},
-    {.v = VNODE(devices, VCHR, DEVICE_TTY), .name = "tty", .in = &devices_root, .number = 4},
-    {.v = VNODE(devices, VCHR, DEVICE_NULL), .name = "null", .in = &devices_root, .number = 5},
-    {.v = VNODE(devices, VCHR, DEVICE_ZERO), .name = "zero", .in = &devices_root, .number = 6},
+    {.v = VNODE(image_devices, VCHR, DEVICE_CONSOLE), .name = "console", .in = &devices_root, .number = 3},
+    {.v = VNODE(image_devices, VCHR, DEVICE_TTY), .name = "tty", .in = &devices_root, .number = 4},
+    {.v = VNODE(image_devices, VCHR, DEVICE_NULL), .name = "null", .in = &devices_root, .number = 5},
+    {.v = VNODE(image_devices, VCHR, DEVICE_ZERO), .name = "zero", .in = &devices_root, .number = 6},
 };
-#define NODES (sizeof nodes / sizeof nodes[0])
+#define NODES (sizeof image_nodes / sizeof image_nodes[0])
 #define NODE(vp) ((struct node *)(vp))
 
 static bool image_is_called(const char *name, const char *wanted, uint32_t length)
@@ -81,8 +81,8 @@ static int image_lookup(struct vnode *dvp, const char *name, uint32_t length, st
     if (d == &archive_root && image_is_called("bin", name, length))
         *vpp = dvp;
     for (unsigned i = 0; i < NODES && !*vpp; i++)
-        if (nodes[i].in == d && image_is_called(nodes[i].name, name, length))
-            *vpp = &nodes[i].v;
+        if (image_nodes[i].in == d && image_is_called(image_nodes[i].name, name, length))
+            *vpp = &image_nodes[i].v;
     if (*vpp)
         return 0;
     if (d != &archive_root || length >= 2 * USER_NAME_SIZE)
@@ -181,8 +181,9 @@ static int image_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void 
         }
     }
     for (uint32_t i = 0; i < NODES; i++) {
-        struct dirent_out out = {nodes[i].number, files + i + 1, nodes[i].v.type, strlen(nodes[i].name), nodes[i].name};
-        if (nodes[i].in == d && files + i >= at && !fn(arg, &out))
+        struct dirent_out out = {image_nodes[i].number, files + i + 1, image_nodes[i].v.type,
+                                 strlen(image_nodes[i].name), image_nodes[i].name};
+        if (image_nodes[i].in == d && files + i >= at && !fn(arg, &out))
             return 0;
     }
     return 0;
@@ -285,5 +286,5 @@ struct mount *archive_mount(void)
 
 struct mount *devices_mount(void)
 {
-    return &devices;
+    return &image_devices;
 }

@@ -15,7 +15,7 @@
 #include "proc/image_fs.h"
 
 DEFINE_MUTEX(starting, "mounts starting"); /* who comes second waits until there is a root */
-static bool started;
+static bool mounts_started;
 
 #ifdef DISK0_BASE
 #include "dev/disk.h"
@@ -27,7 +27,7 @@ static bool started;
 #define DISKS 2
 
 DEFINE_MUTEX(mounts_lock, "mounts"); /* which devices are open */
-static struct blockdev disks[DISKS];
+static struct blockdev mounts_disks[DISKS];
 static const char *const disk_names[DISKS] = {"disk0", "disk1"};
 
 static void caches_init(void)
@@ -46,13 +46,13 @@ static int device_of(const char *name, struct blockdev **device)
     for (unsigned i = 0; i < DISKS; i++) {
         if (strcmp(name, disk_names[i]))
             continue;
-        *device = &disks[i];
-        if (disks[i].name)
+        *device = &mounts_disks[i];
+        if (mounts_disks[i].name)
             return 0;
         struct block_device *d = disk_open(i);
         if (!d)
             return -ENXIO;
-        blockdev_of(&disks[i], d);
+        blockdev_of(&mounts_disks[i], d);
         return 0;
     }
     return -ENOENT;
@@ -158,12 +158,12 @@ static void mounts_mount_all(void)
 
 void mounts_start(void)
 {
-    if (started) /* a look without the lock: it does not end while there are programs */
+    if (mounts_started) /* a look without the lock: it does not end while there are programs */
         return;
     mutex_lock(&starting);
-    if (!started)
+    if (!mounts_started)
         mounts_mount_all();
-    __atomic_store_n(&started, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&mounts_started, true, __ATOMIC_RELEASE);
     mutex_unlock(&starting);
 }
 
@@ -171,11 +171,11 @@ int mounts_stop(void)
 {
     mutex_lock(&starting);
     unix_enter();
-    int error = started ? swap_file_off() : 0;
-    if (!error && started)
+    int error = mounts_started ? swap_file_off() : 0;
+    if (!error && mounts_started)
         error = vfs_unmount_all();
     unix_leave();
-    started = false;
+    mounts_started = false;
     mutex_unlock(&starting);
     if (error)
         kprintf("file systems cannot be unmounted: %s\n", strerror(-error));

@@ -43,7 +43,7 @@ DEFINE_ZONE(threads, "user-threads", sizeof(struct user_thread), _Alignof(struct
 struct process_list processes;
 static struct process_list orphans;    /* children of init */
 static struct user_thread_list exited; /* nobody has joined them yet */
-static unsigned process_count, thread_count;
+static unsigned process_count, process_thread_count;
 static int last_id = INIT_ID;
 
 /* The children of `parent`, which is also what those who wait for them sleep on. */
@@ -166,7 +166,7 @@ static void join_exited(void)
         s = simple_lock_enter(&user_lock);
         if (!--t->process->unjoined)
             thread_wakeup(&t->process->unjoined);
-        thread_count--;
+        process_thread_count--;
         simple_lock_leave(&user_lock, s);
         zone_free(&threads, t);
         s = simple_lock_enter(&user_lock);
@@ -217,7 +217,7 @@ static int process_new_thread(struct process *p, const struct frame *frame, cons
         SLIST_INSERT_HEAD(&p->threads, t, sibling);
         p->alive++;
         p->unjoined++;
-        thread_count++;
+        process_thread_count++;
         if (p->lone)
             user_thread_attend(t);
     } else if (is_first) {
@@ -901,7 +901,7 @@ bool process_none_left(void)
     join_exited();
     vnode_pager_sweep();
     crit_t s = simple_lock_enter(&user_lock);
-    bool none = !process_count && !thread_count;
+    bool none = !process_count && !process_thread_count;
     simple_lock_leave(&user_lock, s);
     if (none)
         vm_check_no_leak();

@@ -38,7 +38,7 @@ static bool is_machs(uint32_t number)
 #define is_machs(number) true
 #endif
 
-static syscall_fn *calls[SYS_CALLS];
+static syscall_fn *syscall_calls[SYS_CALLS];
 
 static int no_call(struct process *p, struct vm_map *map, const uint32_t *a)
 {
@@ -48,12 +48,12 @@ static int no_call(struct process *p, struct vm_map *map, const uint32_t *a)
 
 int system_call_of(uint32_t number, struct process *p, const uint32_t *a)
 {
-    return calls[number](p, p->map, a);
+    return syscall_calls[number](p, p->map, a);
 }
 
 void syscall_init(void)
 {
-    syscalls_gather(_syscalls, _syscalls_end, no_call, calls, SYS_CALLS);
+    syscalls_gather(_syscalls, _syscalls_end, no_call, syscall_calls, SYS_CALLS);
 }
 
 /* A call that gives -ERESTART was interrupted; what sigreturn gives is not its own result. */
@@ -68,7 +68,7 @@ static COLD int call_cancellable(uint32_t number, struct process *p, const uint3
 {
     struct user_thread *self = user_self();
     self->cancels = true;
-    int result = self->cancelled ? -ECANCELED : calls[number](p, p->map, a);
+    int result = self->cancelled ? -ECANCELED : syscall_calls[number](p, p->map, a);
     self->cancels = false;
     if (!self->cancelled || (result != -EINTR && result != -ERESTART && result != -ERESTART_UNLESS_HANDLED))
         return result;
@@ -78,7 +78,7 @@ static COLD int call_cancellable(uint32_t number, struct process *p, const uint3
 
 static inline int carry_out(uint32_t number, bool cancels, struct process *p, const uint32_t *a)
 {
-    return unlikely(cancels) ? call_cancellable(number, p, a) : calls[number](p, p->map, a);
+    return unlikely(cancels) ? call_cancellable(number, p, a) : syscall_calls[number](p, p->map, a);
 }
 
 void system_call(struct frame *frame)

@@ -5,7 +5,7 @@
 #include "sched/sched.h"
 #include "sched/sleep.h"
 
-static struct thread *inside; /* who has the master */
+static struct thread *master_inside; /* who has the master */
 DEFINE_SIMPLE_LOCK(master_lock, "master", SPL_SCHED);
 
 /*
@@ -17,12 +17,12 @@ static unsigned waiting; /* in the serial kernel: how many, or more; of master_l
 static bool take_here(struct thread *self)
 {
     crit_t s = simple_lock_enter(&master_lock);
-    bool taken = curhart->id == MASTER_HART && !inside && !(sync_hart()->intr_depth | sync_hart()->in_softint);
+    bool taken = curhart->id == MASTER_HART && !master_inside && !(sync_hart()->intr_depth | sync_hart()->in_softint);
     if (taken) {
         self->master_home = MASTER_HART;
         self->master_bound = self->bound;
         self->bound = MASTER_HART;
-        inside = self;
+        master_inside = self;
     }
     simple_lock_leave(&master_lock, s);
     return taken;
@@ -31,11 +31,11 @@ static bool take_here(struct thread *self)
 /* With the lock held. */
 static inline __attribute__((always_inline)) void master_let_go(void)
 {
-    if (inside != curhart->thread)
+    if (master_inside != curhart->thread)
         panic("thread %s gives up the master, which it has not", curhart->thread->name);
-    inside = 0;
+    master_inside = 0;
     if (!UNIX_SERIAL || waiting)
-        thread_wakeup_one(&inside);
+        thread_wakeup_one(&master_inside);
 }
 
 static bool release_here(struct thread *self)
@@ -52,12 +52,12 @@ static bool release_here(struct thread *self)
 void master_take(void)
 {
     crit_t s = simple_lock_enter(&master_lock);
-    while (inside) {
+    while (master_inside) {
         waiting += UNIX_SERIAL;
-        thread_sleep_in_master(&inside, &master_lock);
+        thread_sleep_in_master(&master_inside, &master_lock);
         waiting -= UNIX_SERIAL;
     }
-    inside = curhart->thread;
+    master_inside = curhart->thread;
     simple_lock_leave(&master_lock, s);
 }
 

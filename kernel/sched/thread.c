@@ -50,7 +50,7 @@ struct chunk {
 static TAILQ_HEAD(chunk_list, chunk) chunks = TAILQ_HEAD_INITIALIZER(chunks);
 static struct chunk_list with_room = TAILQ_HEAD_INITIALIZER(with_room); /* those with a free place */
 static struct chunk *below; /* no number is free up to this one's; 0: that is not known of any */
-static unsigned chunk_count, thread_count, first_free; /* no thread of the first below that is free */
+static unsigned chunk_count, threads_in_use, first_free; /* no thread of the first below that is free */
 static bool table_ready; /* what was in memory before is no thread: a panic may come sooner */
 unsigned thread_limit = ALL_THREADS;
 
@@ -178,14 +178,14 @@ static struct area *take_place(unsigned *number)
         i += c->number * CHUNK + k;
         area = &c->area[k];
     }
-    thread_count++;
+    threads_in_use++;
     *number = i;
     return area;
 }
 
 static void free_place(struct thread *t)
 {
-    thread_count--;
+    threads_in_use--;
     t->state = THREAD_FREE;
     if (t->id < FIRST_THREADS) {
         if (t->id < first_free)
@@ -239,7 +239,7 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
         panic("thread %s: priority %u, hart %d", name, priority, bound);
     simple_lock(&table_lock);
     unsigned i;
-    struct area *area = thread_count < thread_limit ? take_place(&i) : 0;
+    struct area *area = threads_in_use < thread_limit ? take_place(&i) : 0;
     if (!area) {
         simple_unlock(&table_lock);
         return 0;
@@ -318,11 +318,11 @@ bool thread_runs(const struct thread *t)
 }
 
 #if LOCK_HOOKS
-static struct lock_held_list held[FIRST_THREADS];
+static struct lock_held_list thread_held[FIRST_THREADS];
 
 struct lock_held_list *thread_locks(struct thread *t)
 {
-    return t->id < FIRST_THREADS ? &held[t->id] : &thread_chunk_of(t)->held[place_in_chunk(t)];
+    return t->id < FIRST_THREADS ? &thread_held[t->id] : &thread_chunk_of(t)->held[place_in_chunk(t)];
 }
 
 void sched_print_locks(void)

@@ -14,7 +14,7 @@
 #include "test/test.h"
 
 DEFINE_SIMPLE_LOCK(shared_lock, "test shared", SPL_HIGH);
-static volatile uint32_t handled[MAX_HARTS], handling[MAX_HARTS]; /* handlers, and their cycles */
+static volatile uint32_t test_accounting_handled[MAX_HARTS], handling[MAX_HARTS]; /* handlers, and their cycles */
 
 /* Longer than all that the two accounts of an interrupt may differ by (tests/kernel/test_accounting.py). */
 static void test_accounts_handler(void *source)
@@ -22,7 +22,7 @@ static void test_accounts_handler(void *source)
     uint32_t begin = cycles32();
     (void)source;
     test_spin(1500);
-    handled[curhart->id]++;
+    test_accounting_handled[curhart->id]++;
     handling[curhart->id] += cycles32() - begin;
 }
 
@@ -30,11 +30,11 @@ static void test_accounts_handler(void *source)
 static void interrupt_self(unsigned hart, struct random *r, bool in_section)
 {
     crit_t s = in_section ? crit_sec_enter(SPL_HIGH) : 0;
-    uint32_t before = handled[hart];
+    uint32_t before = test_accounting_handled[hart];
     pic_raise(1u << test_source(hart, random_below(r, TEST_SOURCES)));
     test_spin(random_below(r, 1000) + (in_section ? pic_worst_delivery + 200 : 0));
     if (in_section) {
-        assert(handled[hart] == before);
+        assert(test_accounting_handled[hart] == before);
         crit_sec_leave(s);
     }
 }
@@ -71,7 +71,7 @@ static int test_accounts(void)
         for (unsigned i = 0; i < ACCOUNTS; i++)
             sum += spent[i] = (uint32_t)(after[h].cycles[i] - before[h].cycles[i]);
         assert(sum == elapsed);
-        assert(handled[h] > 0);
+        assert(test_accounting_handled[h] > 0);
         assert(spent[ACCOUNT_INTERRUPT] >= handling[h]);
         kprintf("@accounted hart=%u user=%lu system=%lu interrupt=%lu spinning=%lu idle=%lu elapsed=%lu\n", h,
                 (unsigned long)spent[ACCOUNT_USER], (unsigned long)spent[ACCOUNT_SYSTEM],

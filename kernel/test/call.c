@@ -40,11 +40,11 @@ static struct urgent {
     struct event event;
     volatile uint32_t asked, ran;
     struct thread *thread;
-} urgent[MAX_HARTS];
+} test_call_urgent[MAX_HARTS];
 static SIMPLE_LOCK_CLASS(urgent_class, "urgent", SPL_SCHED);
 
-static volatile uint32_t answers[MAX_HARTS], arrived, finished;
-static volatile bool wanted[MAX_HARTS]; /* a soft interrupt */
+static volatile uint32_t answers[MAX_HARTS], arrived, test_call_finished;
+static volatile bool test_call_wanted[MAX_HARTS]; /* a soft interrupt */
 DEFINE_SIMPLE_LOCK(shared_lock, "test call", SPL_HIGH);
 
 static void test_call_called(void *arg)
@@ -54,7 +54,7 @@ static void test_call_called(void *arg)
     assert(!(csr_read(mstatus) & MSTATUS_MIE));
     c->on[h].ran++;
     c->on[h].seen = c->value;
-    wanted[h] = true;
+    test_call_wanted[h] = true;
     softint_post(SPL_SOFTNET);
 }
 
@@ -66,7 +66,7 @@ static uint32_t patience(void)
 /* At base level. */
 static void await_soft_interrupt(unsigned h)
 {
-    for (uint32_t begin = cycles32(); wanted[h];)
+    for (uint32_t begin = cycles32(); test_call_wanted[h];)
         if (cycles32() - begin > patience())
             panic("hart %u: a soft interrupt that a called function has posted does not come", h);
 }
@@ -109,7 +109,7 @@ static void wakes(void *arg)
     struct urgent *u = arg;
     for (;;) {
         event_take(&u->event);
-        if (finished == hart_count)
+        if (test_call_finished == hart_count)
             return;
         u->ran = u->asked;
     }
@@ -118,7 +118,7 @@ static void wakes(void *arg)
 /* Only one asks for it at a time. */
 static void test_call_wake(struct caller *c, unsigned on)
 {
-    struct urgent *u = &urgent[on];
+    struct urgent *u = &test_call_urgent[on];
     uint32_t number = ++u->asked;
     event_post(&u->event);
     for (uint32_t begin = cycles32(); u->ran != number;)
@@ -137,7 +137,7 @@ static void test_call_handler(void *arg)
 static void test_call_soft(void *arg)
 {
     (void)arg;
-    wanted[curhart->id] = false;
+    test_call_wanted[curhart->id] = false;
     test_spin(cycles32() % 300);
 }
 
@@ -196,7 +196,7 @@ static void test_call_worker(void *arg)
     for (uint32_t n = h % 2 ? rounds / 2 : rounds; n;
          n--) /* who is done waits for an interrupt, while the others go on */
         do_something(c, &r);
-    __atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&test_call_finished, 1, __ATOMIC_SEQ_CST);
 }
 
 static void start_programs(void)
@@ -214,8 +214,8 @@ static void random_calls(void)
     struct thread *t[MAX_HARTS];
     for (unsigned h = 0; h < hart_count; h++) {
         caller[h].id = h;
-        urgent[h].event = (struct event)EVENT("urgent", urgent_class);
-        urgent[h].thread = thread_create(wakes, &urgent[h], PRI_NORMAL - 1, (int)h, "urgent");
+        test_call_urgent[h].event = (struct event)EVENT("urgent", urgent_class);
+        test_call_urgent[h].thread = thread_create(wakes, &test_call_urgent[h], PRI_NORMAL - 1, (int)h, "urgent");
     }
     start_programs();
     for (unsigned h = 0; h < hart_count; h++)
@@ -223,21 +223,21 @@ static void random_calls(void)
     for (unsigned h = 0; h < hart_count; h++)
         thread_join(t[h]);
     for (unsigned h = 0; h < hart_count; h++) {
-        event_post(&urgent[h].event);
-        thread_join(urgent[h].thread);
-        event_destroy(&urgent[h].event);
+        event_post(&test_call_urgent[h].event);
+        thread_join(test_call_urgent[h].thread);
+        event_destroy(&test_call_urgent[h].event);
     }
     if (clock_hz())
         user_wait_for_all(0);
 }
 
-static volatile bool inside, done;
+static volatile bool inside, test_call_done;
 
 static void until_done(void *arg)
 {
     (void)arg;
     inside = true;
-    for (uint32_t begin = cycles32(); !done && (!CRIT_MASKS_ALL || cycles32() - begin < SECTION);)
+    for (uint32_t begin = cycles32(); !test_call_done && (!CRIT_MASKS_ALL || cycles32() - begin < SECTION);)
         if (cycles32() - begin > 1000000)
             panic("a call is not answered in a section of level SPL_HIGH, or in a handler");
 }
@@ -259,7 +259,7 @@ static void calls_pass(unsigned handlers_source)
 {
     unsigned last = hart_count - 1;
     struct thread *t = 0;
-    inside = done = false;
+    inside = test_call_done = false;
     if (handlers_source)
         pic_raise(1u << handlers_source);
     else
@@ -267,7 +267,7 @@ static void calls_pass(unsigned handlers_source)
     while (!inside)
         ;
     hart_call_run(1u << last, test_call_nothing, 0);
-    done = true;
+    test_call_done = true;
     if (t)
         thread_join(t);
 }

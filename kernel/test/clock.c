@@ -35,11 +35,11 @@ static void test_clock_fires(void *arg)
 }
 
 static volatile uint32_t turns[MAX_HARTS];
-static volatile bool done[MAX_HARTS];
+static volatile bool test_clock_done[MAX_HARTS];
 
 static void equal(void *hart)
 {
-    while (!done[(uintptr_t)hart]) {
+    while (!test_clock_done[(uintptr_t)hart]) {
         turns[(uintptr_t)hart]++;
         thread_yield();
     }
@@ -65,7 +65,7 @@ static void test_clock_worker(void *arg)
     struct thread *t = thread_create(equal, arg, PRI_NORMAL, (int)h, "equal");
     for (unsigned i = 0; i < 6; i++)
         check_slice(h);
-    done[h] = true;
+    test_clock_done[h] = true;
     thread_join(t);
     test_spin(2 * period);
     uint32_t ticks = dev_hart()->ticks;

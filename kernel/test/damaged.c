@@ -28,12 +28,12 @@
 #define DEPTH 2
 #define FAR 300000u /* writes begin below */
 
-static uint8_t sound[IMAGE_MOST] __attribute__((section(".noinit"), aligned(8)));
+static uint8_t damaged_sound[IMAGE_MOST] __attribute__((section(".noinit"), aligned(8)));
 static uint8_t image[IMAGE_MOST] __attribute__((section(".noinit"), aligned(8)));
-static uint8_t data[3000] __attribute__((section(".noinit")));
+static uint8_t damaged_data[3000] __attribute__((section(".noinit")));
 static bool changed[IMAGE_MOST / SECTOR_SIZE], metadata[IMAGE_MOST / BLOCK];
 static uint32_t sectors, operations, errors;
-static struct random chance;
+static struct random damaged_chance;
 static char at[PATH];
 
 static void damaged_move(struct blockdev *device, struct buf *bp)
@@ -57,16 +57,17 @@ static void make_image(uint32_t n)
 {
     for (uint32_t s = 0; s < sectors; s++)
         if (changed[s])
-            memcpy(image + s * SECTOR_SIZE, sound + s * SECTOR_SIZE, SECTOR_SIZE);
+            memcpy(image + s * SECTOR_SIZE, damaged_sound + s * SECTOR_SIZE, SECTOR_SIZE);
     memset(changed, false, sizeof changed);
-    chance = random_from(run_seed * 100003 + n, 2);
-    for (unsigned i = 1 + random_below(&chance, 8); i; i--) {
+    damaged_chance = random_from(run_seed * 100003 + n, 2);
+    for (unsigned i = 1 + random_below(&damaged_chance, 8); i; i--) {
         uint32_t place;
         do
-            place = random_below(&chance, sectors * SECTOR_SIZE);
-        while ((!metadata[place / BLOCK] || !sound[place]) && random_below(&chance, 50));
-        image[place] = random_below(&chance, 3) ? (uint8_t)random_below(&chance, 256)
-                                                : image[place] ^ (uint8_t)(1u << random_below(&chance, 8));
+            place = random_below(&damaged_chance, sectors * SECTOR_SIZE);
+        while ((!metadata[place / BLOCK] || !damaged_sound[place]) && random_below(&damaged_chance, 50));
+        image[place] = random_below(&damaged_chance, 3)
+                           ? (uint8_t)random_below(&damaged_chance, 256)
+                           : image[place] ^ (uint8_t)(1u << random_below(&damaged_chance, 8));
         changed[place / SECTOR_SIZE] = true;
     }
 }
@@ -74,10 +75,10 @@ static void make_image(uint32_t n)
 static void some_name(char *path)
 {
     static const char *const names[] = {"a", "bb", "c", "d.d", "long", "deep/e", "link"};
-    unsigned n = random_below(&chance, 3);
+    unsigned n = random_below(&damaged_chance, 3);
     *path = 0;
     for (unsigned i = 0; i <= n; i++)
-        strcat(strcat(path, "/"), names[random_below(&chance, 7)]); /* three of the longest fit */
+        strcat(strcat(path, "/"), names[random_below(&damaged_chance, 7)]); /* three of the longest fit */
 }
 
 static void counted(int error)
@@ -93,7 +94,7 @@ static int damaged_transfer(const char *path, uint64_t offset, bool write)
     int error = vfs_open(0, path, write ? VFS_CREATE | VFS_WRITE : 0, 0644, &vp);
     if (error)
         return error;
-    uio_kernel(&uio, data, sizeof data, offset, write);
+    uio_kernel(&uio, damaged_data, sizeof damaged_data, offset, write);
     error = write ? vfs_write(vp, &uio, false) : vfs_read(vp, &uio);
     vrele(vp);
     return error;
@@ -105,7 +106,7 @@ static int damaged_cut(const char *path)
     int error = namei(0, path, true, &vp);
     if (error)
         return error;
-    error = vfs_truncate(vp, random_below(&chance, FAR));
+    error = vfs_truncate(vp, random_below(&damaged_chance, FAR));
     vrele(vp);
     return error;
 }
@@ -114,20 +115,20 @@ static void any_operation(void)
 {
     char a[PATH], b[PATH];
     some_name(a), some_name(b);
-    switch (random_below(&chance, 7)) {
+    switch (random_below(&damaged_chance, 7)) {
     case 0: counted(vfs_make(0, a, VDIR, 0755, 0, 0)); break;
     case 1: counted(vfs_rename(0, a, b)); break;
-    case 2: counted(vfs_remove(0, a, random_below(&chance, 2))); break;
+    case 2: counted(vfs_remove(0, a, random_below(&damaged_chance, 2))); break;
     case 3: counted(vfs_link(0, a, b)); break;
     case 4: counted(damaged_cut(a)); break;
-    default: counted(damaged_transfer(a, random_below(&chance, FAR), true));
+    default: counted(damaged_transfer(a, random_below(&damaged_chance, FAR), true));
     }
 }
 
 static bool any_entry(void *arg, const struct dirent_out *entry)
 {
     (void)arg, (void)entry;
-    return random_below(&chance, 30);
+    return random_below(&damaged_chance, 30);
 }
 
 /* The file `at`, and what has one of the known names below it. */
@@ -143,7 +144,8 @@ static void visit(unsigned depth)
     counted(vfs_getattr(vp, &attr));
     enum vtype type = vp->type;
     if (type == VDIR)
-        counted(vfs_readdir(vp, random_below(&chance, 3) ? 0 : random_below(&chance, 3000), any_entry, 0));
+        counted(
+            vfs_readdir(vp, random_below(&damaged_chance, 3) ? 0 : random_below(&damaged_chance, 3000), any_entry, 0));
     vrele(vp);
     if (type != VDIR)
         for (unsigned i = 0; i < 2; i++)
@@ -171,13 +173,13 @@ static void read_sound(void)
         panic("run=test-damaged: give --disk IMAGE of at most %u bytes, on a machine with disks=1", IMAGE_MOST);
     sectors = disk->sectors;
     for (uint32_t s = 0; s < sectors; s += 64) {
-        int error = block_transfer(disk, BLOCK_READ, s, MIN(sectors - s, 64), sound + s * SECTOR_SIZE);
+        int error = block_transfer(disk, BLOCK_READ, s, MIN(sectors - s, 64), damaged_sound + s * SECTOR_SIZE);
         if (error)
             panic("run=test-damaged: disk 0 cannot be read: %s", strerror(-error));
     }
-    memcpy(image, sound, sectors * SECTOR_SIZE);
+    memcpy(image, damaged_sound, sectors * SECTOR_SIZE);
     for (uint32_t b = 0; b < sectors * SECTOR_SIZE / BLOCK; b++) /* a block of one value is a file's, or nobody's */
-        metadata[b] = !all_the_same((const uint32_t *)(sound + b * BLOCK));
+        metadata[b] = !all_the_same((const uint32_t *)(damaged_sound + b * BLOCK));
 }
 
 static int test_damaged(void)

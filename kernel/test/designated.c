@@ -19,7 +19,7 @@ static struct {
 } owner[OWNERS];
 
 static unsigned designated_hart;
-static struct thread *seen; /* the thread that works packets off */
+static struct thread *test_designated_seen; /* the thread that works packets off */
 static volatile uint32_t first_half, second_half;
 static uint32_t again;
 
@@ -38,8 +38,8 @@ static void test_designated_action(struct krp *krp)
     unsigned who = krp->parameter[0];
     uint32_t number = krp->parameter[1];
     assert(curhart->id == designated_hart && !sync_hart()->intr_depth);
-    assert(!seen || seen == curhart->thread);
-    seen = curhart->thread;
+    assert(!test_designated_seen || test_designated_seen == curhart->thread);
+    test_designated_seen = curhart->thread;
     test_designated_update(number % 64);
     if (krp->parameter[2]) {
         krp->parameter[2]--;

@@ -22,7 +22,7 @@ struct block {
 };
 
 static struct block block[PIC_SOURCES];
-static uint32_t handled[MAX_HARTS], established[MAX_HARTS];
+static uint32_t disestablish_handled[MAX_HARTS], established[MAX_HARTS];
 
 static void disestablish_handler(void *arg)
 {
@@ -67,7 +67,7 @@ static void disestablish(unsigned h, unsigned source)
 {
     struct block *b = &block[source];
     intr_disestablish(source);
-    handled[h] += b->ended;
+    disestablish_handled[h] += b->ended;
     established[h]++;
     if (b->started != b->ended)
         panic("source %u: %lu handlers started, %lu ended", source, (unsigned long)b->started, (unsigned long)b->ended);
@@ -129,7 +129,7 @@ static int disestablish_test(void)
     }
     test_on_every_hart(disestablish_worker);
     for (unsigned h = 0; h < test_harts(); h++) {
-        all += handled[h];
+        all += disestablish_handled[h];
         times += established[h];
     }
     test_assert_base();

@@ -26,7 +26,7 @@ static uint8_t scratch[MOST_THREADS][AT_ONCE][MOST_COUNT * SECTOR_SIZE]
     __attribute__((aligned(64), section(".noinit")));
 static bool spoiled[MOST_SECTORS]; /* a write of it failed: it may hold anything */
 static struct block_device *disk;
-static uint32_t sectors, rounds, faults, errors, requests;
+static uint32_t sectors, rounds, test_disk_faults, errors, requests;
 
 /* CRC-32 of ISO 3309, as zip has it. */
 static uint32_t test_disk_crc32(const uint8_t *bytes, uint32_t n)
@@ -103,7 +103,7 @@ static bool good(int error)
 {
     if (!error)
         return true;
-    if (!faults)
+    if (!test_disk_faults)
         panic("a request failed with %d", error);
     __atomic_fetch_add(&errors, 1, __ATOMIC_RELAXED);
     return false;
@@ -210,7 +210,7 @@ static int test_disk(void)
         panic("run=test-disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");
     sectors = bootargs_number(BOOT_OR(test_disk, sectors, MIN(disk->sectors, MOST_SECTORS)));
     rounds = bootargs_number(BOOT(test_disk, rounds));
-    faults = bootargs_number(BOOT(test_disk, faults));
+    test_disk_faults = bootargs_number(BOOT(test_disk, faults));
     struct random r = random_from(run_seed, 899);
     for (unsigned i = 0; i < MOST_THREADS; i++)
         flights[i].lock = (struct simple_lock)SIMPLE_LOCK("disk test", flight_class);

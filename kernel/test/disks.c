@@ -32,7 +32,7 @@ static struct unit {
     uint32_t version[PLACES]; /* that was written last; 0: unknown */
     uint32_t requests, twice, wrong, errors, rounds, cycles;
 } units[UNITS];
-static uint32_t data[UNITS][AT_ONCE][WORDS] __attribute__((aligned(64), section(".noinit")));
+static uint32_t disks_data[UNITS][AT_ONCE][WORDS] __attribute__((aligned(64), section(".noinit")));
 static uint32_t rounds, dies;
 
 static void disks_landed(struct block_io *io)
@@ -55,7 +55,7 @@ static void one_round(struct unit *u, struct random *r)
 {
     uint32_t place[AT_ONCE], first = random_below(r, PLACES);
     bool writes[AT_ONCE];
-    uint32_t(*mine)[WORDS] = data[u - units];
+    uint32_t(*mine)[WORDS] = disks_data[u - units];
     for (unsigned n = 0; n < AT_ONCE; n++) {
         place[n] = (first + n * 11) % PLACES;
         writes[n] = !u->version[place[n]] || random_below(r, 2);

@@ -17,7 +17,7 @@
 DEFINE_SIMPLE_LOCK(answers_lock, "ping answers", SPL_NET);
 static uint32_t asked_at[MOST];
 static uint8_t answers[MOST];
-static uint32_t answered, shortest = UINT32_MAX, longest;
+static uint32_t ether_ping_answered, shortest = UINT32_MAX, longest;
 static uint64_t all;
 
 static void ether_ping_answer(uint32_t from, uint32_t number, uint32_t bytes, bool right)
@@ -29,7 +29,7 @@ static void ether_ping_answer(uint32_t from, uint32_t number, uint32_t bytes, bo
     crit_t s = simple_lock_enter(&answers_lock);
     if (answers[number]++)
         panic("echo %lu came twice", (unsigned long)number);
-    answered++;
+    ether_ping_answered++;
     uint32_t took = now - asked_at[number];
     all += took;
     shortest = MIN(took, shortest);
@@ -65,9 +65,9 @@ static int run_ping(void)
     net_print_results();
     ether_print_results();
     kprintf("@test name=ping asked=%lu answered=%lu mean=%lu shortest=%lu longest=%lu\n", (unsigned long)count,
-            (unsigned long)answered, (unsigned long)(answered ? all / answered : 0), (unsigned long)shortest,
-            (unsigned long)longest);
-    return answered != count;
+            (unsigned long)ether_ping_answered, (unsigned long)(ether_ping_answered ? all / ether_ping_answered : 0),
+            (unsigned long)shortest, (unsigned long)longest);
+    return ether_ping_answered != count;
 }
 
 RUN("ping", "asks another node for echoes over Ethernet (count=, bytes=, us=, ms=)", run_ping);

@@ -24,8 +24,8 @@
 
 static const uint8_t PEER[6] = {2, 'I', 'L', 'K', 0, 1};
 
-static volatile bool ends;
-static uint32_t us, asked, refused;
+static volatile bool ether_restart_ends;
+static uint32_t us, ether_restart_asked, refused;
 
 /* Straight to the interface. */
 static bool send_frame(void)
@@ -43,9 +43,9 @@ static bool send_frame(void)
 static void sender(void *arg)
 {
     uint32_t me = (uintptr_t)arg;
-    for (uint32_t n = 0; !ends; n++) {
+    for (uint32_t n = 0; !ether_restart_ends; n++) {
         bool handed = n % 2 ? send_frame() : icmp_ask(TO, me << 12 | (n & 0xfff), BYTES);
-        __atomic_fetch_add(handed ? &asked : &refused, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(handed ? &ether_restart_asked : &refused, 1, __ATOMIC_RELAXED);
         test_yield(us * CYCLES_OF_US);
     }
 }
@@ -64,14 +64,15 @@ static int test_net_restart(void)
         for (uint32_t k = 0; !i && k < senders; k++)
             threads[k] = thread_create(sender, (void *)(uintptr_t)k, PRI_NORMAL, ANY_HART, "sender");
         test_yield(ms * 1000 * CYCLES_OF_US);
-        ends = i == again;
-        for (uint32_t k = 0; ends && k < senders; k++)
+        ether_restart_ends = i == again;
+        for (uint32_t k = 0; ether_restart_ends && k < senders; k++)
             thread_join(threads[k]);
         if_ether_stop();
     }
     net_print_results();
     ether_print_results();
-    kprintf("@test name=net-restart asked=%lu refused=%lu\n", (unsigned long)asked, (unsigned long)refused);
+    kprintf("@test name=net-restart asked=%lu refused=%lu\n", (unsigned long)ether_restart_asked,
+            (unsigned long)refused);
     return 0;
 }
 

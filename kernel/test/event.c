@@ -14,7 +14,7 @@
 
 static SIMPLE_LOCK_CLASS(event_class, "test event", SPL_SCHED);
 static SIMPLE_LOCK_CLASS(low_class, "test low event", SPL_SOFTCLOCK); /* who wakes or sleeps raises the level */
-static struct event shared = EVENT("shared", event_class), turn = EVENT("turn", low_class);
+static struct event shared = EVENT("shared", event_class), test_event_turn = EVENT("turn", low_class);
 static unsigned woken, taken;
 static volatile bool stop;
 
@@ -28,11 +28,11 @@ static void test_event_waiter(void *arg)
 static void taker(void *arg)
 {
     (void)arg;
-    event_take(&turn);
+    event_take(&test_event_turn);
     if (!stop)
         __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
     else
-        event_post(&turn); /* let the next one see the end too */
+        event_post(&test_event_turn); /* let the next one see the end too */
 }
 
 /* Give threads of our own urgency the time to do all they can. */
@@ -67,15 +67,15 @@ static void test_waiters(void)
 /* Nobody else is there: posted before it is taken, and while its taker waits. */
 static void test_taker_alone(void)
 {
-    event_post(&turn);
-    event_take(&turn);
-    assert(!event_posted(&turn));
+    event_post(&test_event_turn);
+    event_take(&test_event_turn);
+    assert(!event_posted(&test_event_turn));
     struct thread *t = thread_create(taker, 0, PRI_NORMAL, ANY_HART, "test");
     let_others_run();
     assert(taken == 0);
-    event_post(&turn);
+    event_post(&test_event_turn);
     thread_join(t);
-    assert(taken == 1 && !event_posted(&turn));
+    assert(taken == 1 && !event_posted(&test_event_turn));
     taken = 0;
 }
 
@@ -85,30 +85,30 @@ static void test_takers(void)
     test_event_start(t, taker);
     for (unsigned i = 0; i < WAITERS - 2; i++) {
         let_others_run();
-        assert(taken == i && !event_posted(&turn));
-        event_post(&turn);
+        assert(taken == i && !event_posted(&test_event_turn));
+        event_post(&test_event_turn);
     }
     let_others_run();
-    assert(taken == WAITERS - 2 && !event_posted(&turn));
+    assert(taken == WAITERS - 2 && !event_posted(&test_event_turn));
     stop = true;
-    event_post(&turn);
+    event_post(&test_event_turn);
     for (unsigned i = 0; i < WAITERS; i++)
         thread_join(t[i]);
     assert(taken == WAITERS - 2);
 }
 
 /* What the handler of each source is to post; it is done with it when this is 0 again. */
-static struct event *volatile wanted[PIC_SOURCES];
-static volatile bool news[PIC_SOURCES];
+static struct event *volatile test_event_wanted[PIC_SOURCES];
+static volatile bool test_event_news[PIC_SOURCES];
 static uint32_t posts[PIC_SOURCES];
 
 static void test_event_handler(void *arg)
 {
     unsigned source = (uintptr_t)arg;
-    struct event *e = wanted[source];
+    struct event *e = test_event_wanted[source];
     assert(e);
-    wanted[source] = 0;
-    news[source] = true;
+    test_event_wanted[source] = 0;
+    test_event_news[source] = true;
     posts[source]++;
     event_post(e);
 }
@@ -120,12 +120,12 @@ static void wait_once(struct random *r, unsigned source)
 {
     struct event e = EVENT("on the stack", event_class);
     uint8_t *bytes = (uint8_t *)&e;
-    news[source] = false;
-    wanted[source] = &e;
+    test_event_news[source] = false;
+    test_event_wanted[source] = &e;
     pic_raise(1u << source);
     test_spin(random_below(r, 3) * random_below(r, 400)); /* often it is posted before we wait, often not */
     event_wait(&e);
-    assert(news[source]);
+    assert(test_event_news[source]);
     event_destroy(&e);
     memset(bytes, CANARY, sizeof e);
     test_spin(random_below(r, 300));

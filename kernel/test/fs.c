@@ -27,9 +27,9 @@
 #define MOST_BYTES BOOT_MOST(test_fs, bytes)
 #define LOG_BYTES 3000u
 
-static uint8_t data[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit")));
+static uint8_t test_fs_data[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit")));
 static uint8_t back[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit")));
-static uint32_t rounds, bytes, operations, refused;
+static uint32_t rounds, test_fs_bytes, operations, refused;
 
 static int test_fs_count(int error)
 {
@@ -69,18 +69,18 @@ static void test_fs_alone(unsigned me, uint32_t round, struct random *r)
     char a[48], b[48];
     snprintf(a, sizeof a, "/t%u/f%lu", me, (unsigned long)round % 5);
     snprintf(b, sizeof b, "/t%u/d/g%lu", me, (unsigned long)round % 3);
-    uint32_t size = 1 + random_below(r, bytes - 1), cut = random_below(r, size);
+    uint32_t size = 1 + random_below(r, test_fs_bytes - 1), cut = random_below(r, size);
     for (uint32_t i = 0; i < size; i++)
-        data[me][i] = (uint8_t)random_next(r);
+        test_fs_data[me][i] = (uint8_t)random_next(r);
     for (uint32_t at = 0, n; at < size; at += n) {
         n = 1 + random_below(r, size - at);
-        well(test_fs_transfer(a, data[me] + at, n, at, true), "write", a);
+        well(test_fs_transfer(a, test_fs_data[me] + at, n, at, true), "write", a);
     }
     well(vfs_rename(0, a, b), "rename to", b);
     well(vfs_link(0, b, a), "link", a);
     memset(back[me], 0, size);
     well(test_fs_transfer(a, back[me], size, 0, false), "read", a);
-    if (memcmp(data[me], back[me], size))
+    if (memcmp(test_fs_data[me], back[me], size))
         panic("%s is not what was written", a);
     struct vnode *vp;
     struct vattr attr;
@@ -120,7 +120,9 @@ static void test_fs_together(unsigned me, struct random *r)
     unix_enter();
     switch (random_below(r, 7)) {
     case 0: error = vfs_make(0, a, VDIR, 0755, 0, 0); break;
-    case 1: error = test_fs_transfer(a, data[me], 1 + random_below(r, 2000), random_below(r, 3000), true); break;
+    case 1:
+        error = test_fs_transfer(a, test_fs_data[me], 1 + random_below(r, 2000), random_below(r, 3000), true);
+        break;
     case 2: error = vfs_remove(0, a, false); break;
     case 3: error = vfs_remove(0, a, true); break;
     case 4: error = vfs_rename(0, a, b); break;
@@ -153,8 +155,8 @@ static void test_fs_worker(void *arg)
     }
     snprintf(path, sizeof path, "/t%u/log", me);
     for (uint32_t i = 0; i < LOG_BYTES; i++)
-        data[me][i] = (uint8_t)(i * 7 + me * 31 + run_seed);
-    well(test_fs_transfer(path, data[me], LOG_BYTES, 0, true), "write", path);
+        test_fs_data[me][i] = (uint8_t)(i * 7 + me * 31 + run_seed);
+    well(test_fs_transfer(path, test_fs_data[me], LOG_BYTES, 0, true), "write", path);
 }
 
 static int test_fs(void)
@@ -165,9 +167,9 @@ static int test_fs(void)
     if (!disk)
         panic("run=test-fs: there is no drive: build the machine with disks=1 and give --disk IMAGE");
     rounds = bootargs_number(BOOT(test_fs, rounds));
-    bytes = bootargs_number(BOOT(test_fs, bytes));
-    if (bytes < 2)
-        panic("run=test-fs: bytes=%lu: give 2 to %u", (unsigned long)bytes, MOST_BYTES);
+    test_fs_bytes = bootargs_number(BOOT(test_fs, bytes));
+    if (test_fs_bytes < 2)
+        panic("run=test-fs: bytes=%lu: give 2 to %u", (unsigned long)test_fs_bytes, MOST_BYTES);
     unix_enter();
     bio_init();
     inodes_init(bootargs_number(BOOT_WITHIN(kernel, inodes, 24, 1000)));

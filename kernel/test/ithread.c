@@ -11,7 +11,7 @@
 #define SEQUENCE_BITS 24
 
 static SIMPLE_LOCK_CLASS(ithread_class, "test ithread", SPL_SCHED);
-static struct ithread one = ITHREAD("one", ithread_class), several = ITHREAD("several", ithread_class);
+static struct ithread test_ithread_one = ITHREAD("one", ithread_class), several = ITHREAD("several", ithread_class);
 static struct ithread low = ITHREAD("low", ithread_class), high = ITHREAD("high", ithread_class);
 
 static struct {
@@ -20,18 +20,18 @@ static struct {
 static unsigned active, most_active;
 static uint32_t refused;
 
-static intr_fn *volatile handle;
+static intr_fn *volatile test_ithread_handle;
 
 static void test_ithread_handler(void *arg)
 {
-    handle(arg);
+    test_ithread_handle(arg);
 }
 
 /* Saves the source and its number of interrupts so far. */
 static void save(void *arg)
 {
     unsigned source = (uintptr_t)arg;
-    struct ithread *it = source % 2 ? &several : &one;
+    struct ithread *it = source % 2 ? &several : &test_ithread_one;
     if (ithread_wake(it, source << SEQUENCE_BITS | count[source].saved))
         count[source].saved++;
     else
@@ -80,8 +80,8 @@ static void test_ithread_worker(void *arg)
 static uint32_t test_rain(void)
 {
     uint32_t handled = 0;
-    handle = save;
-    ithread_start(&one, PIC_SOURCE_FREE, test_ithread_check_order, 0, PRI_INTERRUPT, 1, ANY_HART);
+    test_ithread_handle = save;
+    ithread_start(&test_ithread_one, PIC_SOURCE_FREE, test_ithread_check_order, 0, PRI_INTERRUPT, 1, ANY_HART);
     ithread_start(&several, PIC_SOURCE_FREE + 1, count_active, 0, PRI_INTERRUPT, 3, ANY_HART);
     crit_t s = crit_sec_enter(SPL_SCHED); /* as many words as threads, at once */
     for (unsigned i = 0; i < several.threads; i++)
@@ -89,7 +89,7 @@ static uint32_t test_rain(void)
     crit_sec_leave(s);
     test_on_every_hart(test_ithread_worker);
     test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
-    ithread_stop(&one);
+    ithread_stop(&test_ithread_one);
     ithread_stop(&several);
     for (unsigned h = 0; h < test_harts(); h++)
         for (unsigned n = 0; n < TEST_SOURCES; n++) {
@@ -98,7 +98,7 @@ static uint32_t test_rain(void)
             assert(count[i].sum == count[i].saved * (count[i].saved - 1) / 2);
             handled += count[i].handled;
         }
-    assert(handled + refused >= 10 && refused == one.dropped + several.dropped);
+    assert(handled + refused >= 10 && refused == test_ithread_one.dropped + several.dropped);
     assert(most_active > 1 && most_active <= 3);
     return handled;
 }
@@ -184,18 +184,18 @@ static void wait_at_gate(void *arg, uint32_t word)
 static void test_full(void)
 {
     const unsigned more = 5;
-    ithread_start(&one, PIC_SOURCE_FREE, wait_at_gate, 0, PRI_INTERRUPT, 1, ANY_HART);
+    ithread_start(&test_ithread_one, PIC_SOURCE_FREE, wait_at_gate, 0, PRI_INTERRUPT, 1, ANY_HART);
     uint32_t n = 0;
-    assert(ithread_wake(&one, n++));
-    while (one.tail != 1)
+    assert(ithread_wake(&test_ithread_one, n++));
+    while (test_ithread_one.tail != 1)
         thread_yield(); /* it has taken the first word and waits with it */
-    while (ithread_wake(&one, n))
+    while (ithread_wake(&test_ithread_one, n))
         n++;
     for (unsigned i = 1; i < more; i++)
-        assert(!ithread_wake(&one, n));
-    assert(n == 1 + ITHREAD_QUEUE && one.dropped == more && passed == 0);
+        assert(!ithread_wake(&test_ithread_one, n));
+    assert(n == 1 + ITHREAD_QUEUE && test_ithread_one.dropped == more && passed == 0);
     event_post(&gate);
-    ithread_stop(&one);
+    ithread_stop(&test_ithread_one);
     assert(passed == n);
 }
 
@@ -203,7 +203,7 @@ static int ithread(void)
 {
     test_establish_waking(test_ithread_handler);
     uint32_t handled = test_rain();
-    handle = wake_by_level;
+    test_ithread_handle = wake_by_level;
     unsigned last = test_harts() - 1;
     thread_join(thread_create(priorities, (void *)(uintptr_t)last, PRI_NORMAL, (int)last, "test"));
     test_full();

@@ -11,12 +11,12 @@
 #define STAYS 6000 /* cycles: more than it takes to join and to make a thread, with nothing in the caches */
 #define LAST BOOT_MOST(test_join, step) /* cycles: more than a thread takes to end */
 
-static volatile unsigned begun, interrupted;
+static volatile unsigned begun, join_interrupted;
 
 static void join_handler(void *arg)
 {
     (void)arg;
-    interrupted++;
+    join_interrupted++;
     test_spin(STAYS);
 }
 
@@ -39,7 +39,7 @@ static int join(void)
         struct thread *t =
             thread_create(join_ends, (void *)(uintptr_t)delivery, PRI_NORMAL, (int)hart_count - 1, "ends");
         made++;
-        while (interrupted < made) /* asleep in thread_join, it would need a lock that the last hart may hold */
+        while (join_interrupted < made) /* asleep in thread_join, it would need a lock that the last hart may hold */
             ;
         thread_join(t);
     }

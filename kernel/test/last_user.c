@@ -18,7 +18,7 @@ static RW_LOCK_CLASS(rw_class, "test shared object");
 static struct {
     struct lock lock;
     volatile unsigned users;
-} object;
+} last_user_object;
 static volatile uint32_t rounds_begun, out;
 
 static void last_user_handler(void *arg)
@@ -29,14 +29,14 @@ static void last_user_handler(void *arg)
 
 static void begin_object(uint32_t round)
 {
-    lock_init(&object.lock, round % 2 ? &mutex_class : &rw_class, "test object");
-    object.users = test_harts();
+    lock_init(&last_user_object.lock, round % 2 ? &mutex_class : &rw_class, "test object");
+    last_user_object.users = test_harts();
 }
 
 static void end_object(uint32_t round)
 {
-    lock_destroy(&object.lock);
-    memset(&object.lock, 0xa5, sizeof object.lock); /* somebody else's */
+    lock_destroy(&last_user_object.lock);
+    memset(&last_user_object.lock, 0xa5, sizeof last_user_object.lock); /* somebody else's */
     test_spin(200);
     begin_object(round + 1);
 }
@@ -44,10 +44,10 @@ static void end_object(uint32_t round)
 static void last_user_take(struct random *r)
 {
     if (random_below(r, 2)) {
-        mutex_lock(&object.lock);
+        mutex_lock(&last_user_object.lock);
         return;
     }
-    while (!mutex_try(&object.lock))
+    while (!mutex_try(&last_user_object.lock))
         test_spin(random_below(r, 300));
 }
 
@@ -58,8 +58,8 @@ static void use(struct random *r, uint32_t round)
     test_spin(random_below(r, 500));
     last_user_take(r);
     test_spin(random_below(r, 300));
-    bool last = !--object.users;
-    mutex_unlock(&object.lock);
+    bool last = !--last_user_object.users;
+    mutex_unlock(&last_user_object.lock);
     if (last)
         end_object(round);
 }
@@ -82,11 +82,11 @@ static volatile bool on_the_way, is_out;
 static void goes_out_slowly(void *arg)
 {
     (void)arg;
-    crit_t s = simple_lock_enter(&object.lock.interlock);
+    crit_t s = simple_lock_enter(&last_user_object.lock.interlock);
     on_the_way = true;
     test_spin(SLOWLY);
     is_out = true;
-    simple_lock_leave(&object.lock.interlock, s);
+    simple_lock_leave(&last_user_object.lock.interlock, s);
 }
 
 static void destroy_before_one_is_out(void)
@@ -95,7 +95,7 @@ static void destroy_before_one_is_out(void)
     struct thread *t = thread_create(goes_out_slowly, 0, PRI_NORMAL, (int)hart_count - 1, "last but one");
     while (!on_the_way)
         thread_yield();
-    lock_destroy(&object.lock);
+    lock_destroy(&last_user_object.lock);
     assert(is_out);
     thread_join(t);
 }

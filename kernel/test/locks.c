@@ -49,7 +49,7 @@ static struct {
     struct lock lock;
     struct guarded data;
     volatile uint32_t balance;
-} account[ACCOUNTS];
+} test_locks_account[ACCOUNTS];
 
 static struct {
     struct lock lock;
@@ -59,12 +59,12 @@ static struct {
 static struct {
     struct refcount references;
     volatile bool listed, freed;
-} object[OBJECTS];
+} test_locks_object[OBJECTS];
 
 /* What was done, by all threads. */
 static struct {
     uint32_t simple, refused, mutex, read, write, upgraded, lost, downgraded, pairs, freed, most_readers;
-} done;
+} test_locks_done;
 
 static void test_locks_count(uint32_t *what)
 {
@@ -98,8 +98,8 @@ static void update_alone(struct guarded *g, struct random *r)
 static uint32_t test_locks_look(struct guarded *g, struct random *r)
 {
     uint32_t readers = __atomic_add_fetch(&g->readers, 1, __ATOMIC_RELAXED), v = g->first;
-    if (readers > done.most_readers)
-        done.most_readers = readers; /* a lower one may overwrite a higher: it is a sign, not a figure */
+    if (readers > test_locks_done.most_readers)
+        test_locks_done.most_readers = readers; /* a lower one may overwrite a higher: it is a sign, not a figure */
     assert(g->second == v);
     dawdle(r);
     assert(g->first == v && g->second == v);
@@ -114,10 +114,10 @@ static void do_simple(struct random *r)
         crit_t s = crit_sec_enter(SPL_HIGH);
         if (simple_lock_try(&simple[i].lock)) {
             update_alone(&simple[i].data, 0);
-            test_locks_count(&done.simple);
+            test_locks_count(&test_locks_done.simple);
             simple_unlock(&simple[i].lock);
         } else {
-            test_locks_count(&done.refused);
+            test_locks_count(&test_locks_done.refused);
         }
         crit_sec_leave(s);
         return;
@@ -126,7 +126,7 @@ static void do_simple(struct random *r)
     crit_t s = simple_lock_pair_enter(&simple[i].lock, &simple[j].lock);
     update_alone(&simple[i].data, 0);
     test_spin(random_below(r, 30));
-    test_locks_count(&done.simple);
+    test_locks_count(&test_locks_done.simple);
     simple_lock_pair_leave(&simple[i].lock, &simple[j].lock, s);
 }
 
@@ -136,7 +136,7 @@ static void test_locks_handler(void *arg)
     unsigned i = cycles32() % SIMPLE_LOCKS;
     crit_t s = simple_lock_enter(&simple[i].lock);
     update_alone(&simple[i].data, 0);
-    test_locks_count(&done.simple);
+    test_locks_count(&test_locks_done.simple);
     simple_lock_leave(&simple[i].lock, s);
 }
 
@@ -144,45 +144,45 @@ static void do_mutex(struct random *r)
 {
     unsigned i = random_below(r, ACCOUNTS);
     if (random_below(r, 3) == 0) {
-        if (!mutex_try(&account[i].lock)) {
-            test_locks_count(&done.refused);
+        if (!mutex_try(&test_locks_account[i].lock)) {
+            test_locks_count(&test_locks_done.refused);
             return;
         }
     } else {
-        mutex_lock(&account[i].lock);
+        mutex_lock(&test_locks_account[i].lock);
     }
-    lock_assert_write_held(&account[i].lock);
-    update_alone(&account[i].data, r);
-    test_locks_count(&done.mutex);
-    mutex_unlock(&account[i].lock);
+    lock_assert_write_held(&test_locks_account[i].lock);
+    update_alone(&test_locks_account[i].data, r);
+    test_locks_count(&test_locks_done.mutex);
+    mutex_unlock(&test_locks_account[i].lock);
 }
 
 /* A mutex answers to the operations of a read/write lock. */
 static void do_mutex_as_rw(struct random *r)
 {
     unsigned i = random_below(r, ACCOUNTS);
-    lock_read(&account[i].lock);
-    update_alone(&account[i].data, r);
-    if (!lock_read_to_write(&account[i].lock))
+    lock_read(&test_locks_account[i].lock);
+    update_alone(&test_locks_account[i].data, r);
+    if (!lock_read_to_write(&test_locks_account[i].lock))
         panic("a mutex was not upgraded");
-    lock_write_to_read(&account[i].lock);
-    update_alone(&account[i].data, r);
-    test_locks_count(&done.mutex);
-    test_locks_count(&done.mutex);
-    lock_done(&account[i].lock);
+    lock_write_to_read(&test_locks_account[i].lock);
+    update_alone(&test_locks_account[i].data, r);
+    test_locks_count(&test_locks_done.mutex);
+    test_locks_count(&test_locks_done.mutex);
+    lock_done(&test_locks_account[i].lock);
 }
 
 static void do_pair(struct random *r)
 {
     unsigned from = random_below(r, ACCOUNTS), to = random_below(r, ACCOUNTS);
-    lock_pair(&account[from].lock, &account[to].lock);
-    uint32_t sum = account[from].balance + account[to].balance, amount = random_below(r, 10);
-    account[from].balance -= amount;
+    lock_pair(&test_locks_account[from].lock, &test_locks_account[to].lock);
+    uint32_t sum = test_locks_account[from].balance + test_locks_account[to].balance, amount = random_below(r, 10);
+    test_locks_account[from].balance -= amount;
     dawdle(r);
-    account[to].balance += amount;
-    assert(account[from].balance + account[to].balance == sum);
-    test_locks_count(&done.pairs);
-    lock_pair_done(&account[from].lock, &account[to].lock);
+    test_locks_account[to].balance += amount;
+    assert(test_locks_account[from].balance + test_locks_account[to].balance == sum);
+    test_locks_count(&test_locks_done.pairs);
+    lock_pair_done(&test_locks_account[from].lock, &test_locks_account[to].lock);
 }
 
 static void do_read(struct random *r)
@@ -191,12 +191,12 @@ static void do_read(struct random *r)
     if (random_below(r, 4)) {
         lock_read(&rw[i].lock);
     } else if (!lock_try_read(&rw[i].lock)) {
-        test_locks_count(&done.refused);
+        test_locks_count(&test_locks_done.refused);
         return;
     }
     lock_assert_held(&rw[i].lock);
     test_locks_look(&rw[i].data, r);
-    test_locks_count(&done.read);
+    test_locks_count(&test_locks_done.read);
     lock_done(&rw[i].lock);
 }
 
@@ -206,16 +206,16 @@ static void do_write(struct random *r)
     if (random_below(r, 4)) {
         lock_write(&rw[i].lock);
     } else if (!lock_try_write(&rw[i].lock)) {
-        test_locks_count(&done.refused);
+        test_locks_count(&test_locks_done.refused);
         return;
     }
     update_alone(&rw[i].data, r);
-    test_locks_count(&done.write);
+    test_locks_count(&test_locks_done.write);
     if (random_below(r, 2)) {
         uint32_t written = rw[i].data.first;
         lock_write_to_read(&rw[i].lock);
         assert(test_locks_look(&rw[i].data, r) == written);
-        test_locks_count(&done.downgraded);
+        test_locks_count(&test_locks_done.downgraded);
     }
     lock_done(&rw[i].lock);
 }
@@ -228,19 +228,19 @@ static void do_upgrade(struct random *r)
     if (random_below(r, 4) == 0) {
         if (!lock_try_read_to_write(&rw[i].lock)) { /* goes on as a reader */
             assert(test_locks_look(&rw[i].data, r) == before);
-            test_locks_count(&done.refused);
+            test_locks_count(&test_locks_done.refused);
             lock_done(&rw[i].lock);
             return;
         }
     } else if (!lock_read_to_write(&rw[i].lock)) {
         lock_assert_not_held(&rw[i].lock);
-        test_locks_count(&done.lost);
+        test_locks_count(&test_locks_done.lost);
         return;
     }
     assert(rw[i].data.first == before);
     update_alone(&rw[i].data, r);
-    test_locks_count(&done.write);
-    test_locks_count(&done.upgraded);
+    test_locks_count(&test_locks_done.write);
+    test_locks_count(&test_locks_done.upgraded);
     lock_done(&rw[i].lock);
 }
 
@@ -249,21 +249,21 @@ static void do_reference(struct random *r)
 {
     unsigned i = random_below(r, OBJECTS);
     mutex_lock(&list_lock);
-    if (!object[i].listed) {
-        assert(object[i].references.n == 0);
-        object[i].freed = false;
-        object[i].listed = true;
+    if (!test_locks_object[i].listed) {
+        assert(test_locks_object[i].references.n == 0);
+        test_locks_object[i].freed = false;
+        test_locks_object[i].listed = true;
     }
-    refcount_take(&object[i].references, &list_lock.object);
+    refcount_take(&test_locks_object[i].references, &list_lock.object);
     mutex_unlock(&list_lock);
-    assert(!object[i].freed);
+    assert(!test_locks_object[i].freed);
     dawdle(r);
-    assert(!object[i].freed);
+    assert(!test_locks_object[i].freed);
     mutex_lock(&list_lock);
-    if (refcount_drop(&object[i].references, &list_lock.object)) {
-        object[i].listed = false;
-        object[i].freed = true;
-        test_locks_count(&done.freed);
+    if (refcount_drop(&test_locks_object[i].references, &list_lock.object)) {
+        test_locks_object[i].listed = false;
+        test_locks_object[i].freed = true;
+        test_locks_count(&test_locks_done.freed);
     }
     mutex_unlock(&list_lock);
 }
@@ -299,16 +299,16 @@ static void check_and_destroy(void)
         simple_lock_destroy(&simple[i].lock);
     }
     for (unsigned i = 0; i < ACCOUNTS; i++) {
-        sum += account[i].balance;
-        mutex += account[i].data.first;
-        lock_destroy(&account[i].lock);
+        sum += test_locks_account[i].balance;
+        mutex += test_locks_account[i].data.first;
+        lock_destroy(&test_locks_account[i].lock);
     }
     for (unsigned i = 0; i < RW_LOCKS; i++) {
         written += rw[i].data.first;
         lock_destroy(&rw[i].lock);
     }
     assert(sum == ACCOUNTS * OPENING_BALANCE);
-    assert(mutex == done.mutex && written == done.write && simply == done.simple);
+    assert(mutex == test_locks_done.mutex && written == test_locks_done.write && simply == test_locks_done.simple);
 }
 
 static int test_locks(void)
@@ -316,8 +316,8 @@ static int test_locks(void)
     for (unsigned i = 0; i < SIMPLE_LOCKS; i++)
         simple[i].lock = (struct simple_lock)SIMPLE_LOCK("test simple", simple_class);
     for (unsigned i = 0; i < ACCOUNTS; i++) {
-        lock_init(&account[i].lock, &account_class, "test account");
-        account[i].balance = OPENING_BALANCE;
+        lock_init(&test_locks_account[i].lock, &account_class, "test account");
+        test_locks_account[i].balance = OPENING_BALANCE;
     }
     for (unsigned i = 0; i < RW_LOCKS; i++)
         lock_init(&rw[i].lock, &rw_class, "test rw");
@@ -327,10 +327,12 @@ static int test_locks(void)
     check_and_destroy();
     kprintf("@test name=locks simple=%lu mutex=%lu read=%lu write=%lu upgraded=%lu lost=%lu downgraded=%lu pairs=%lu "
             "refused=%lu freed=%lu most_readers=%lu\n",
-            (unsigned long)done.simple, (unsigned long)done.mutex, (unsigned long)done.read, (unsigned long)done.write,
-            (unsigned long)done.upgraded, (unsigned long)done.lost, (unsigned long)done.downgraded,
-            (unsigned long)done.pairs, (unsigned long)done.refused, (unsigned long)done.freed,
-            (unsigned long)done.most_readers);
+            (unsigned long)test_locks_done.simple, (unsigned long)test_locks_done.mutex,
+            (unsigned long)test_locks_done.read, (unsigned long)test_locks_done.write,
+            (unsigned long)test_locks_done.upgraded, (unsigned long)test_locks_done.lost,
+            (unsigned long)test_locks_done.downgraded, (unsigned long)test_locks_done.pairs,
+            (unsigned long)test_locks_done.refused, (unsigned long)test_locks_done.freed,
+            (unsigned long)test_locks_done.most_readers);
     return 0;
 }
 
@@ -376,7 +378,7 @@ static void wait_for_group(unsigned end)
             panic("%u have the lock, not %u, though they stand next to each other", got, end);
 }
 
-static void asks(void *arg)
+static void test_locks_asks(void *arg)
 {
     const struct asker *a = arg;
     if (a->how == READS)
@@ -423,7 +425,7 @@ static void order_round(struct random *r)
     got = 0;
     for (unsigned i = 0; i < n; i++) {
         const struct lock_waiter *last = fair_lock.last;
-        t[i] = thread_create(asks, &asker[i], PRI_NORMAL - 1, ANY_HART, "asks");
+        t[i] = thread_create(test_locks_asks, &asker[i], PRI_NORMAL - 1, ANY_HART, "asks");
         wait_until_asked(i, last);
     }
     assert(got == 0);

@@ -25,13 +25,13 @@ DEFINE_RW_LOCK(rw_lock, "test rw");
 
 static const char *const class_name[CLASSES] = {"test_spin", "test_spin_pair", "test_mutex", "test_rw"};
 static uint32_t attempts[MAX_HARTS][CLASSES]; /* of threads; a hart's own */
-static uint32_t handled[MAX_HARTS];
+static uint32_t lockstat_handled[MAX_HARTS];
 
 static void lockstat_handler(void *source)
 {
     (void)source;
     crit_t s = simple_lock_enter(&spin_lock);
-    handled[curhart->id]++;
+    lockstat_handled[curhart->id]++;
     simple_lock_leave(&spin_lock, s);
 }
 
@@ -120,7 +120,7 @@ static int test_lockstat_run(void)
     for (unsigned class = 0; class < CLASSES; class ++) {
         uint32_t made = 0;
         for (unsigned h = 0; h < test_harts(); h++)
-            made += attempts[h][class] + (class == SPIN ? handled[h] : 0);
+            made += attempts[h][class] + (class == SPIN ? lockstat_handled[h] : 0);
         kprintf("@lockcount class=%s attempts=%lu\n", class_name[class], (unsigned long)made);
     }
     return 0; /* and now main prints what was counted */

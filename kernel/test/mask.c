@@ -19,7 +19,7 @@ static struct {
     volatile uint32_t raised, handled;
     struct random random;
 } source_of[PIC_SOURCES];
-static volatile uint32_t softints;
+static volatile uint32_t mask_softints;
 static struct random soft_random[MAX_HARTS];
 static volatile bool walking; /* handlers raise and nest at random */
 static volatile unsigned in_handler_raise[PIC_SOURCES]; /* while not: what the handler raises in a section of its own */
@@ -92,7 +92,7 @@ static void mask_soft(void *arg)
 {
     (void)arg;
     unsigned source = soft_raises;
-    softints++;
+    mask_softints++;
     if (walking) {
         mask_sections(&soft_random[curhart->id], 1 + random_below(&soft_random[curhart->id], 2), 6, 60);
     } else if (source) {
@@ -166,14 +166,14 @@ static void cases(unsigned hart)
             expect_quiet("a section in a handler", hart);
         }
     crit_t s = crit_sec_enter(SPL_TTY);
-    uint32_t before = softints;
+    uint32_t before = mask_softints;
     soft_raises = test_source(hart, 0);
     mask_raise(test_source(hart, 0));
     test_spin(test_settle_cycles(1));
     softint_post(SPL_SOFTTTY);
     crit_sec_leave(s);
     test_spin(test_settle_cycles(4));
-    assert(softints == before + 1 && !soft_raises);
+    assert(mask_softints == before + 1 && !soft_raises);
     expect_quiet("a soft interrupt behind a queue", hart);
 }
 
@@ -239,7 +239,7 @@ static int test_mask(void)
             assert(!sync_hart_of(&harts[h])->queued[l]);
     assert(handled > 10 && handled < raised); /* some did merge, or nothing was raised twice */
     kprintf("@test name=mask raised=%lu handled=%lu softints=%lu\n", (unsigned long)raised, (unsigned long)handled,
-            (unsigned long)softints);
+            (unsigned long)mask_softints);
     return 0;
 }
 

@@ -6,30 +6,30 @@
 #include "sched/master.h"
 #include "test/test.h"
 
-static volatile unsigned handled, handled_elsewhere;
+static volatile unsigned test_master_handled, handled_elsewhere;
 
 static void test_master_count(void *arg)
 {
     (void)arg;
     if (curhart->id != MASTER_HART)
         __atomic_fetch_add(&handled_elsewhere, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&test_master_handled, 1, __ATOMIC_RELAXED);
 }
 
 /* One thread at a time is inside, but while it sleeps. */
 static struct thread *volatile inside;
-static volatile uint32_t passages;
+static volatile uint32_t test_master_passages;
 
 static void stay_inside(struct random *r)
 {
     assert(!inside);
     inside = curhart->thread;
-    uint32_t seen = passages;
+    uint32_t seen = test_master_passages;
     test_spin(random_below(r, 3000));
     if (random_below(r, 2))
         thread_yield();
-    assert(inside == curhart->thread && passages == seen);
-    passages = seen + 1;
+    assert(inside == curhart->thread && test_master_passages == seen);
+    test_master_passages = seen + 1;
     inside = 0;
 }
 
@@ -41,7 +41,7 @@ static void in_and_out(void *got_in)
     unix_master();
     stay_inside(&r);
     event_post(got_in);
-    if (passages & 1)
+    if (test_master_passages & 1)
         unix_release(); /* or ends inside, which gives it up */
 }
 
@@ -140,12 +140,12 @@ static int master_test(void)
         thread_bind((int)h);
         pic_raise(1u << PIC_SOURCE_FREE);
         test_spin(test_settle_cycles(2));
-        assert(handled == h + 1);
+        assert(test_master_handled == h + 1);
     }
     thread_bind(ANY_HART);
     intr_disestablish(PIC_SOURCE_FREE);
     assert(!handled_elsewhere || !bootargs_number(BOOT(kernel, intr_master)));
-    kprintf("@test name=master handled=%u elsewhere=%u\n", handled, handled_elsewhere);
+    kprintf("@test name=master handled=%u elsewhere=%u\n", test_master_handled, handled_elsewhere);
     return 0;
 }
 

@@ -25,7 +25,7 @@
 static struct {
     volatile int under_way;      /* requests not answered; the thread's and the handler's */
     volatile uint32_t answered;  /* the handler's alone */
-} driver[MAX_HARTS];
+} race_driver[MAX_HARTS];
 
 static volatile uint32_t all;    /* requests of all harts */
 DEFINE_SIMPLE_LOCK(all_lock, "test race", SPL_TTY);
@@ -35,8 +35,8 @@ static bool has_lock;
 static void race_answer(void *arg)
 {
     (void)arg;
-    driver[curhart->id].under_way--;
-    driver[curhart->id].answered++;
+    race_driver[curhart->id].under_way--;
+    race_driver[curhart->id].answered++;
 }
 
 static void wait_for_turn(unsigned h)
@@ -65,9 +65,9 @@ static void start_requests(void *arg)
         pic_raise(1u << test_source(h, 1));
         test_spin(BEFORE_COUNTING);
         crit_t s = crit_sec_enter(section_level);
-        driver[h].under_way++;
+        race_driver[h].under_way++;
         crit_sec_leave(s);
-        while (driver[h].answered != i)
+        while (race_driver[h].answered != i)
             ;
         count_of_all(has_lock || i <= FIRST_ROUNDS);
     }
@@ -89,10 +89,10 @@ static int race(void)
     test_on_every_hart(start_requests);
     uint32_t answered = 0;
     for (unsigned h = 0; h < test_harts(); h++) {
-        if (driver[h].under_way)
+        if (race_driver[h].under_way)
             panic("all %lu requests of hart %u are answered, but it counts %d under way: an update was lost",
-                  (unsigned long)driver[h].answered, h, driver[h].under_way);
-        answered += driver[h].answered;
+                  (unsigned long)race_driver[h].answered, h, race_driver[h].under_way);
+        answered += race_driver[h].answered;
     }
     if (all != answered)
         panic("%lu requests of all harts were answered, but %lu were counted: an update was lost",

@@ -8,11 +8,11 @@
 
 #define MOST_DEPTH 4
 
-static volatile uint32_t handled[PIC_SOURCES];
+static volatile uint32_t replay_handled[PIC_SOURCES];
 
 static void replay_handler(void *arg)
 {
-    handled[(uintptr_t)arg]++;
+    replay_handled[(uintptr_t)arg]++;
 }
 
 /* Whether a section at `level` (0: none) lets source n of a hart through. */
@@ -42,7 +42,7 @@ static void replay_on_hart(void *arg)
             depth++;
             break;
         case 1:
-            if (raised[n] != handled[test_source(h, n)])
+            if (raised[n] != replay_handled[test_source(h, n)])
                 continue; /* it would merge */
             raised[n]++;
             held[n] = true;
@@ -57,14 +57,14 @@ static void replay_on_hart(void *arg)
         test_spin(test_settle_cycles(TEST_SOURCES));
         for (n = 0; n < TEST_SOURCES; n++) {
             held[n] = held[n] && !lets_through(level[depth], depth, n);
-            if (raised[n] - handled[test_source(h, n)] != held[n])
+            if (raised[n] - replay_handled[test_source(h, n)] != held[n])
                 panic("level %u, depth %u: source at level %u raised %lu times, handled %lu times", level[depth], depth,
-                      test_level[n], (unsigned long)raised[n], (unsigned long)handled[test_source(h, n)]);
+                      test_level[n], (unsigned long)raised[n], (unsigned long)replay_handled[test_source(h, n)]);
         }
         assert(sync_hart()->deferred - deferred <= 1);
     }
     for (unsigned n = 0; n < TEST_SOURCES; n++)
-        assert(raised[n] == handled[test_source(h, n)]);
+        assert(raised[n] == replay_handled[test_source(h, n)]);
     for (unsigned i = 0; i <= SPL_HIGH; i++)
         assert(!sync_hart()->queued[i]);
     assert(!(pic_read(PIC_INSERVICE) & 7u << test_source(h, 0)));

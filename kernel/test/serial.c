@@ -16,7 +16,7 @@
 #define SILENCE 100000 /* cycles after which the rest is taken for lost */
 
 static volatile uint32_t got, last_at;
-static volatile bool inside, done;
+static volatile bool inside, test_serial_done;
 static unsigned port_hart;
 
 static void input(void *arg, int c)
@@ -44,7 +44,7 @@ static void test_serial_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 950 + h);
-    while (!done) {
+    while (!test_serial_done) {
         crit_t s = crit_sec_enter(random_below(&r, SPL_TTY));
         pic_raise(1u << test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
         test_spin(random_below(&r, 300));
@@ -52,7 +52,7 @@ static void test_serial_worker(void *arg)
         thread_yield();
         uint32_t last = last_at;
         if (h == 0 && cycles32() - last > SILENCE)
-            done = true;
+            test_serial_done = true;
     }
 }
 

@@ -11,7 +11,7 @@
 #include "test/test.h"
 
 DEFINE_SIMPLE_LOCK(lock, "test threads", SPL_TTY);
-static volatile unsigned turn, rounds_done;
+static volatile unsigned test_threads_turn, rounds_done;
 static volatile bool stop;
 
 /* Two threads hand a turn to each other through sleep and wakeup. */
@@ -20,11 +20,11 @@ static void ping_pong(void *arg)
     unsigned me = (uintptr_t)arg;
     for (unsigned i = 0; i < 50; i++) {
         crit_t s = simple_lock_enter(&lock);
-        while (turn % 2 != me)
-            thread_sleep((void *)&turn, &lock);
-        turn++;
+        while (test_threads_turn % 2 != me)
+            thread_sleep((void *)&test_threads_turn, &lock);
+        test_threads_turn++;
         simple_lock_leave(&lock, s);
-        thread_wakeup((void *)&turn);
+        thread_wakeup((void *)&test_threads_turn);
     }
 }
 
@@ -34,7 +34,7 @@ static void test_sleep_wakeup(void)
     struct thread *b = thread_create(ping_pong, (void *)1, PRI_NORMAL, ANY_HART, "pong");
     thread_join(a);
     thread_join(b);
-    assert(turn == 100);
+    assert(test_threads_turn == 100);
 }
 
 /* The cli schemes preempt by a software interrupt, which takes some cycles to arrive. */

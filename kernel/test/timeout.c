@@ -20,7 +20,7 @@ static struct slot {
     struct random random;
 } slot[MAX_HARTS];
 
-static uint32_t fired[MAX_HARTS], cancelled[MAX_HARTS], drained[MAX_HARTS];
+static uint32_t fired[MAX_HARTS], cancelled[MAX_HARTS], test_timeout_drained[MAX_HARTS];
 static uint32_t period;
 
 static void test_timeout_fires(void *arg);
@@ -65,7 +65,7 @@ static void test_timeout_worker(void *arg)
             assert(!s->fired); /* nor will it be: its memory goes at once */
         } else {
             timeout_drain(&s->t);
-            drained[h]++;
+            test_timeout_drained[h]++;
         }
         fired[h] += s->fired;
         memset(s, POISON, sizeof *s);
@@ -83,7 +83,7 @@ static int timeout_test(void)
     for (unsigned h = 0; h < test_harts(); h++) {
         all += fired[h];
         cancels += cancelled[h];
-        drains += drained[h];
+        drains += test_timeout_drained[h];
     }
     assert(all && drains);
     kprintf("@test name=timeout fired=%lu cancelled=%lu drained=%lu\n", (unsigned long)all, (unsigned long)cancels,

@@ -23,8 +23,8 @@
 #define MOST_THREADS BOOT_MOST(test_unmount, workers)
 
 static struct blockdev devices[2];
-static bool holds[MOST_THREADS];
-static uint32_t attempt; /* odd: one is under way */
+static bool unmount_holds[MOST_THREADS];
+static uint32_t unmount_attempt; /* odd: one is under way */
 static uint32_t files, looked, held;
 static bool stop;
 
@@ -51,12 +51,12 @@ static void looker(void *arg)
         snprintf(path, sizeof path, "/m/z/y%02lu", (unsigned long)random_below(&r, files));
         __atomic_fetch_add(&looked, 1, __ATOMIC_RELAXED);
         if (!UNIX_CALL(namei(0, path, true, &vp))) {
-            __atomic_store_n(&holds[me], true, __ATOMIC_SEQ_CST);
+            __atomic_store_n(&unmount_holds[me], true, __ATOMIC_SEQ_CST);
             __atomic_fetch_add(&held, 1, __ATOMIC_RELAXED);
-            uint32_t a = __atomic_load_n(&attempt, __ATOMIC_SEQ_CST);
-            while (a & 1 && __atomic_load_n(&attempt, __ATOMIC_SEQ_CST) == a)
+            uint32_t a = __atomic_load_n(&unmount_attempt, __ATOMIC_SEQ_CST);
+            while (a & 1 && __atomic_load_n(&unmount_attempt, __ATOMIC_SEQ_CST) == a)
                 thread_yield();
-            __atomic_store_n(&holds[me], false, __ATOMIC_SEQ_CST);
+            __atomic_store_n(&unmount_holds[me], false, __ATOMIC_SEQ_CST);
             UNIX_CALL((vrele(vp), 0));
         }
         test_spin(random_below(&r, 600));
@@ -103,12 +103,12 @@ static int test_unmount(void)
         threads[i] = thread_create(looker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "looks up");
     while (again < rounds && busy < tries) {
         test_spin(random_below(&r, 15000));
-        __atomic_fetch_add(&attempt, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&unmount_attempt, 1, __ATOMIC_SEQ_CST);
         int error = UNIX_CALL(vfs_unmount(0, "/m"));
         for (unsigned i = 0; !error && i < n; i++)
-            if (__atomic_load_n(&holds[i], __ATOMIC_SEQ_CST))
+            if (__atomic_load_n(&unmount_holds[i], __ATOMIC_SEQ_CST))
                 panic("unmounted while thread %u has a file of it", i);
-        __atomic_fetch_add(&attempt, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&unmount_attempt, 1, __ATOMIC_SEQ_CST);
         if (error && error != -EBUSY)
             panic("unmount: error %d", error);
         if (error) {

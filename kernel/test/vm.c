@@ -16,7 +16,7 @@
 #define PAGES 12
 #define COMMON (AT + 0x100000u)
 
-static struct vm_object *named;
+static struct vm_object *test_vm_named;
 static struct vm_map *common;
 
 static struct state {
@@ -141,7 +141,7 @@ static void test_vm_begin(struct state *s, unsigned hart)
     s->random = random_from(run_seed, hart);
     s->map = vm_map_create();
     if (!s->map || vm_allocate(s->map, &address, PAGES * PAGE_SIZE, VM_FIXED) ||
-        vm_map_object(s->map, &there, PAGE_SIZE, VM_FIXED, named, 0, false, PAGE_READ | PAGE_WRITE,
+        vm_map_object(s->map, &there, PAGE_SIZE, VM_FIXED, test_vm_named, 0, false, PAGE_READ | PAGE_WRITE,
                       PAGE_READ | PAGE_WRITE, VM_INHERIT_SHARE))
         panic("run=test-vm: no memory to begin with: give more user.pages");
 }
@@ -171,13 +171,13 @@ static void test_vm_traffic(void *arg)
 static int vm(void)
 {
     uint32_t address = COMMON, no_memory = 0, checks = 0, forks = 0;
-    named = vm_object_create(1);
+    test_vm_named = vm_object_create(1);
     common = vm_map_create();
-    if (!named || !common || vm_allocate(common, &address, PAGE_SIZE, VM_FIXED))
+    if (!test_vm_named || !common || vm_allocate(common, &address, PAGE_SIZE, VM_FIXED))
         panic("run=test-vm: no memory to begin with: give more user.pages");
     test_on_every_hart(test_vm_traffic);
     vm_map_release(common);
-    vm_object_release(named);
+    vm_object_release(test_vm_named);
     vm_check_no_leak();
     test_assert_base();
     struct vm_statistics v;

@@ -18,7 +18,7 @@ DEFINE_ZONE(handlers_zone, "test-handlers", 24, 4, SPL_HIGH, 0); /* for whoever 
 DEFINE_ZONE(threads_zone, "test-threads", 200, 64, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(large_zone, "test-large", 1300, 16, SPL_SOFTCLOCK, 0);
 
-static struct zone *const zone[ZONES] = {&handlers_zone, &threads_zone, &large_zone};
+static struct zone *const test_zones[ZONES] = {&handlers_zone, &threads_zone, &large_zone};
 static uint32_t *slot[ZONES][SLOTS];
 
 static struct {
@@ -45,7 +45,7 @@ static void test_zone_check(const uint32_t *object, uint32_t size)
 /* One turn: something new, or nothing, into a slot; what was there is freed. */
 static void test_zone_turn(unsigned which, uint32_t number, bool allocate)
 {
-    struct zone *z = zone[which];
+    struct zone *z = test_zones[which];
     uint32_t *object = allocate ? zone_alloc(z) : 0;
     if (object)
         test_zone_fill(object, z->size, number);
@@ -75,7 +75,7 @@ static void test_zone_traffic(void *arg)
         for (unsigned i = 0; i < 12; i++)
             test_zone_turn(random_below(r, ZONES), random_next(r), random_below(r, 8) < (fill_up ? 7 : 1));
         if (!random_below(r, 16))
-            zone_reclaim(zone[random_below(r, ZONES)]);
+            zone_reclaim(test_zones[random_below(r, ZONES)]);
     }
     test_spin(test_settle_cycles(TEST_SOURCES));
 }
@@ -87,7 +87,7 @@ static void exhaust(void *arg)
     void **object;
     for (unsigned misses = 0; misses < 2 * ZONES;) {
         unsigned which = random_below(r, ZONES);
-        object = zone_alloc(zone[which]);
+        object = zone_alloc(test_zones[which]);
         if (object) {
             *object = hart[h].chain[which];
             hart[h].chain[which] = object;
@@ -104,7 +104,7 @@ static void free_anothers(void *arg)
     for (unsigned which = 0; which < ZONES; which++)
         for (void **object = hart[from].chain[which], **next; object; object = next) {
             next = *object;
-            zone_free(zone[which], object);
+            zone_free(test_zones[which], object);
         }
 }
 
@@ -112,7 +112,7 @@ static void all_is_back(uint32_t pages)
 {
     test_reclaim();
     for (unsigned which = 0; which < ZONES; which++) {
-        struct zone_counts n = zone_counts(zone[which]);
+        struct zone_counts n = zone_counts(test_zones[which]);
         assert(!n.in_use && !n.cached && !n.pages && n.allocations == n.frees);
         assert(n.hits + n.refills == n.allocations);
     }
@@ -133,7 +133,7 @@ static int zones(void)
     for (unsigned which = 0; which < ZONES; which++)
         for (unsigned i = 0; i < SLOTS; i++)
             if (slot[which][i])
-                zone_free(zone[which], slot[which][i]);
+                zone_free(test_zones[which], slot[which][i]);
     all_is_back(pages);
     test_on_every_hart(exhaust);
     assert(pages_free() == 0);
@@ -147,7 +147,7 @@ static int zones(void)
             interrupts += intr_count(test_source(h, n));
     }
     for (unsigned which = 0; which < ZONES; which++) {
-        struct zone_counts n = zone_counts(zone[which]);
+        struct zone_counts n = zone_counts(test_zones[which]);
         allocations += n.allocations;
         failures -= n.failures;
     }

@@ -23,10 +23,10 @@ DEFINE_SIMPLE_LOCK(pageout_lock, "pageout", SPL_SOFTPREEMPT);
 
 DEFINE_MUTEX(turn_lock, "pageout turn"); /* one at a time */
 
-static bool wanted, runs;          /* the daemon has something to do; it is there */
-static uint32_t turns, failures;   /* that it has ended; in a row without a page freed */
-static uint32_t hand;              /* the first */
-static uint32_t next_memory = 1;   /* the default pager's name for the next object */
+static bool pageout_wanted, pageout_runs; /* the daemon has something to do; it is there */
+static uint32_t pageout_turns, failures;  /* that it has ended; in a row without a page freed */
+static uint32_t hand;                     /* the first */
+static uint32_t next_memory = 1;          /* the default pager's name for the next object */
 
 /* `page` in its object, with the family locked; or 0, if it is in none or one that ends, or another has the family. */
 static struct vm_object *pageout_object_of(struct vm_page *page)
@@ -155,8 +155,8 @@ static void pageout_work(crit_t *s)
     mutex_unlock(&turn_lock);
     *s = simple_lock_enter(&pageout_lock);
     failures = freed || pages_free() > vm_page_low ? 0 : failures + 1;
-    turns++;
-    thread_wakeup(&turns);
+    pageout_turns++;
+    thread_wakeup(&pageout_turns);
 }
 
 static void daemon(void *arg)
@@ -164,10 +164,10 @@ static void daemon(void *arg)
     (void)arg;
     crit_t s = simple_lock_enter(&pageout_lock);
     for (;;) {
-        while (!wanted)
-            thread_sleep(&wanted, &pageout_lock);
+        while (!pageout_wanted)
+            thread_sleep(&pageout_wanted, &pageout_lock);
         pageout_work(&s);
-        wanted = false;
+        pageout_wanted = false;
         vm_page_scarce = pages_in_common() < 2 * vm_page_low;
     }
 }
@@ -175,16 +175,16 @@ static void daemon(void *arg)
 /* The daemon's thread is one only where memory has ever been short: it is one less for others. */
 static void pageout_wake(void)
 {
-    wanted = vm_page_scarce = true;
-    if (!runs)
-        runs = thread_create(daemon, 0, PRI_NORMAL - 1, ANY_HART, "pageout");
-    thread_wakeup(&wanted);
+    pageout_wanted = vm_page_scarce = true;
+    if (!pageout_runs)
+        pageout_runs = thread_create(daemon, 0, PRI_NORMAL - 1, ANY_HART, "pageout");
+    thread_wakeup(&pageout_wanted);
 }
 
 /* Where the last turn was in vain, the next is for who cannot go on without (vm_page_wait). */
 void vm_pageout_wake(void)
 {
-    if (*(volatile bool *)&wanted || *(volatile uint32_t *)&failures)
+    if (*(volatile bool *)&pageout_wanted || *(volatile uint32_t *)&failures)
         return;
     crit_t s = simple_lock_enter(&pageout_lock);
     pageout_wake();
@@ -194,16 +194,16 @@ void vm_pageout_wake(void)
 bool vm_page_wait(void)
 {
     crit_t s = simple_lock_enter(&pageout_lock);
-    uint32_t begin = turns;
+    uint32_t begin = pageout_turns;
     do {
         pageout_wake();
-        uint32_t now = turns;
-        if (runs)
-            while (now == turns)
-                thread_sleep(&turns, &pageout_lock);
+        uint32_t now = pageout_turns;
+        if (pageout_runs)
+            while (now == pageout_turns)
+                thread_sleep(&pageout_turns, &pageout_lock);
         else
             pageout_work(&s); /* there is no thread left for a daemon */
-    } while (failures && failures < PATIENCE && turns - begin < 2 * PATIENCE);
+    } while (failures && failures < PATIENCE && pageout_turns - begin < 2 * PATIENCE);
     bool there = !failures;
     simple_lock_leave(&pageout_lock, s);
     return there;

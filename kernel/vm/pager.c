@@ -17,7 +17,7 @@
 
 DEFINE_MUTEX(controls_lock, "vm controls");
 static struct vm_object *controls[BUCKETS];
-static vm_control_t last;
+static vm_control_t pager_last;
 
 static struct vm_object **pager_place_of(vm_control_t control)
 {
@@ -32,11 +32,11 @@ void vm_control_add(struct vm_object *object)
 {
     mutex_lock(&controls_lock);
     do
-        last++;
-    while (!last || *pager_place_of(last));
-    object->control = last;
-    object->next_control = controls[last % BUCKETS];
-    controls[last % BUCKETS] = object;
+        pager_last++;
+    while (!pager_last || *pager_place_of(pager_last));
+    object->control = pager_last;
+    object->next_control = controls[pager_last % BUCKETS];
+    controls[pager_last % BUCKETS] = object;
     mutex_unlock(&controls_lock);
 }
 

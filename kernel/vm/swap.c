@@ -24,24 +24,24 @@ static struct slot {
     uint32_t next;         /* in a bucket, or of the free ones */
 } *slots;
 static uint32_t *buckets; /* as many as slots */
-static uint32_t begin, ram_pages, pages, free_slot = NONE,
-                                         free_count; /* `pages` are all: the RAM disk's are the first */
+static uint32_t swap_begin, free_slot = NONE, free_count;
+static uint32_t ram_pages, swap_size; /* pages of the RAM disk, which are the first, and all */
 
 DEFINE_MUTEX(incoming_lock, "swap incoming");
-static const struct vm_swap_store *store; /* or 0 */
+static const struct vm_swap_store *swap_store; /* or 0 */
 static void *incoming; /* a page; behind it are the tables, for so many slots: */
-static uint32_t room;
+static uint32_t swap_room;
 
 static uint32_t *bucket(uint32_t memory, uint32_t page)
 {
-    return &buckets[(memory * 40503u + page) % pages];
+    return &buckets[(memory * 40503u + page) % swap_size];
 }
 
 /* Where the number of the slot stands, in which the page is; *place is NONE if it is in none. */
 static uint32_t *swap_place_of(uint32_t memory, uint32_t page)
 {
     static uint32_t none = NONE;
-    uint32_t *at = pages ? bucket(memory, page) : &none; /* an object had pages in a store that is gone */
+    uint32_t *at = swap_size ? bucket(memory, page) : &none; /* an object had pages in a store that is gone */
     while (*at != NONE && (slots[*at].memory != memory || slots[*at].page != page))
         at = &slots[*at].next;
     return at;
@@ -49,37 +49,37 @@ static uint32_t *swap_place_of(uint32_t memory, uint32_t page)
 
 static void *bytes(uint32_t slot)
 {
-    return page_pointer(begin + slot * PAGE_SIZE);
+    return page_pointer(swap_begin + slot * PAGE_SIZE);
 }
 
 uint32_t vm_swap_init(uint32_t from, uint32_t n)
 {
-    pages = ram_pages = free_count = n;
-    room = 0;
-    store = 0;
+    swap_size = ram_pages = free_count = n;
+    swap_room = 0;
+    swap_store = 0;
     if (!n)
         return from;
     uint32_t tables = n * (sizeof *slots + sizeof *buckets);
     from = (from + PAGE_MASK) & ~PAGE_MASK;
     slots = page_pointer(from);
     buckets = (uint32_t *)(slots + n);
-    begin = (from + tables + PAGE_MASK) & ~PAGE_MASK;
+    swap_begin = (from + tables + PAGE_MASK) & ~PAGE_MASK;
     for (uint32_t i = 0; i < n; i++) {
         slots[i] = (struct slot){.next = i + 1 < n ? i + 1 : NONE};
         buckets[i] = NONE;
     }
     free_slot = 0;
-    return begin + n * PAGE_SIZE;
+    return swap_begin + n * PAGE_SIZE;
 }
 
 /* The lists of `n` slots anew, by what is in them; `to` has room for slots and buckets, and may be where they are. */
 static void build_tables(struct slot *to, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        to[i] = i < pages ? slots[i] : (struct slot){0};
+        to[i] = i < swap_size ? slots[i] : (struct slot){0};
     slots = to;
-    buckets = (uint32_t *)(to + room);
-    pages = n;
+    buckets = (uint32_t *)(to + swap_room);
+    swap_size = n;
     free_count = 0;
     free_slot = NONE;
     for (uint32_t i = 0; i < n; i++)
@@ -97,23 +97,23 @@ int vm_swap_on(const struct vm_swap_store *s)
     uint32_t n = ram_pages + s->pages, bytes = n * (sizeof *slots + sizeof *buckets);
     int error = 0;
     mutex_lock(&swap_lock);
-    if (store)
+    if (swap_store)
         error = -EBUSY;
     else if (!s->pages || n < s->pages || n > UINT32_MAX / PAGE_SIZE)
         error = -EINVAL;
     /* Tables once made stay: the next store is hardly larger. */
-    if (!error && n > room) {
+    if (!error && n > swap_room) {
         uint32_t at = pages_take_row(1 + (bytes + PAGE_MASK) / PAGE_SIZE, vm_page_low);
         if (at) {
             incoming = page_pointer(at);
-            room = n;
+            swap_room = n;
         } else {
             error = -ENOMEM;
         }
     }
     if (!error) {
         build_tables((struct slot *)((char *)incoming + PAGE_SIZE), n);
-        store = s;
+        swap_store = s;
     }
     mutex_unlock(&swap_lock);
     return error;
@@ -123,12 +123,12 @@ int vm_swap_off(void)
 {
     int error = 0;
     mutex_lock(&swap_lock);
-    for (uint32_t i = ram_pages; i < pages && !error; i++)
+    for (uint32_t i = ram_pages; i < swap_size && !error; i++)
         if (slots[i].memory)
             error = -EBUSY;
-    if (!error && store) {
+    if (!error && swap_store) {
         build_tables(slots, ram_pages);
-        store = 0;
+        swap_store = 0;
     }
     mutex_unlock(&swap_lock);
     return error;
@@ -137,14 +137,14 @@ int vm_swap_off(void)
 static int write_slot(uint32_t slot, const void *data)
 {
     if (slot >= ram_pages)
-        return store->move(slot - ram_pages, (void *)data, true);
+        return swap_store->move(slot - ram_pages, (void *)data, true);
     memcpy(bytes(slot), data, PAGE_SIZE);
     return 0;
 }
 
 uint32_t vm_swap_pages(void)
 {
-    return pages;
+    return swap_size;
 }
 
 uint32_t vm_swap_free(void)
@@ -200,7 +200,7 @@ static void supply_slot(vm_control_t control, uint32_t page, uint32_t slot)
         return;
     }
     mutex_lock(&incoming_lock);
-    if (store->move(slot - ram_pages, incoming, false))
+    if (swap_store->move(slot - ram_pages, incoming, false))
         vm_pager_data_error(control, page, 1);
     else
         vm_pager_data_supply(control, page, incoming, 1, 0);
@@ -237,7 +237,7 @@ static void swap_terminate(uint32_t memory, vm_control_t control)
 {
     (void)control;
     mutex_lock(&swap_lock);
-    for (uint32_t b = 0; b < pages; b++)
+    for (uint32_t b = 0; b < swap_size; b++)
         for (uint32_t *at = &buckets[b]; *at != NONE;)
             if (slots[*at].memory == memory)
                 free_at(at);

@@ -1,5 +1,5 @@
-"""What the C of the kernel keeps to and no compiler checks: a name is one function's, so that a backtrace and a
-breakpoint say which; a function is short; a line fits."""
+"""What the C of the kernel keeps to and no compiler checks: a name is one function's or one variable's, so that a backtrace,
+a breakpoint and what a debugger prints say which; a function is short; a line fits."""
 
 import re
 
@@ -12,6 +12,7 @@ KERNEL = REPO / "kernel"
 VARIANTS = (("lock/spin", "test/wrong-spin/"), ("net/receive/",), ("net/policy/",), ("ipc/transport/",),
             ("sync/", "test/wrong/"))
 HOST = "test/host/"     # programs of their own
+RUNS = ("bench/", "test/")
 TWICE = {"swap_file_off": "where a machine has no disk, a part of the kernel is not there",
          **dict.fromkeys(("inet_call", "inet_database", "inet_full", "inet_output", "inet_receive", "inet_round",
                           "inet_send"), "a kernel has those of net/direct.c or of net/handed.c, by its policy")}
@@ -33,6 +34,9 @@ LONGER = {
 }
 
 
+ATTRIBUTE = r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)"
+
+
 def functions(text):
     """Of each function with a body: its name, the line it begins in, its lines, from its type to the last brace."""
     lines = text.split("\n")
@@ -42,7 +46,7 @@ def functions(text):
         begin = at
         while begin and lines[begin - 1] and not re.search(r"[;}]$|\*/$|^#|\\$", lines[begin - 1]):
             begin -= 1
-        head = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", " ".join(lines[begin:at]))
+        head = re.sub(ATTRIBUTE, "", " ".join(lines[begin:at]))
         name = re.search(r"(\w+)\(", head)
         if name and not name[1].isupper():      # the latter is a macro that makes one, as HOST_TEST does
             yield name[1], begin + 1, lines.index("}", at) + 1 - begin
@@ -56,13 +60,36 @@ def unit(inside):
     return inside.rpartition(".")[0]
 
 
+def variables(text):
+    """Each static variable of a file: its name, and the line it is declared in."""
+    text = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + ATTRIBUTE, lambda m: "\n" * m[0].count("\n"), text,
+                  flags=re.DOTALL)
+    for begin in re.finditer(r"^static ", text, re.MULTILINE):
+        depth = 0
+        for end in range(begin.end(), len(text)):
+            depth += (text[end] in "([{") - (text[end] in ")]}")
+            if not depth and text[end] == ";" or text.startswith("\n{", end):
+                break
+        declared = text[begin.end():end]
+        if re.search(r"\w\(", declared.partition("=")[0]):     # a function, or a macro that declares
+            continue
+        declared, nested = re.sub(r"\(\*[^()]*?(\w+)[^()\w]*\)\(", r" \1(", declared), 1
+        while nested:
+            declared, nested = re.subn(r"\([^][(){}]*\)|\[[^][(){}]*\]|\{[^][(){}]*\}", "", declared)
+        for one in declared.split(","):
+            yield re.findall(r"\w+", one.partition("=")[0])[-1], text.count("\n", 0, begin.start()) + 1
+
+
 def shared_names(sources):
-    """The names that functions of several units have, as lines."""
+    """The names that functions and static variables of several units have, as lines. Two runs may have a variable of the
+    same name, as an image has few of them."""
     found = {}
     for inside, text in sources:
-        for name, line, _ in functions(text):
-            found.setdefault(name, {}).setdefault(unit(inside), f"{inside}:{line}")
-    return [f"{name}: {', '.join(where.values())}" for name, where in sorted(found.items()) if len(where) > 1]
+        for name, line, *function in (*functions(text), *variables(text)):
+            run = inside.startswith(RUNS) and not function
+            found.setdefault(name, {}).setdefault(unit(inside), (f"{inside}:{line}", run))
+    return [f"{name}: {', '.join(place for place, _ in where.values())}" for name, where in sorted(found.items())
+            if len(where) > 1 and not all(run for _, run in where.values())]
 
 
 def kernel():
@@ -72,8 +99,9 @@ def kernel():
             yield inside, path.read_text()
 
 
-def test_a_function_of_the_kernel_has_a_name_of_its_own():
+def test_what_is_in_the_kernel_has_a_name_of_its_own():
     assert sum(1 for _, text in kernel() for _ in functions(text)) > 2500
+    assert sum(1 for _, text in kernel() for _ in variables(text)) > 500
     shared = [line for line in shared_names(kernel()) if line.partition(":")[0] not in TWICE]
     assert not shared, f"{len(shared)} names, to which the name of a module is missing:\n" + "\n".join(shared)
 
@@ -108,6 +136,7 @@ def test_a_function_fits_a_screen():
     assert not [found[name] for name in found.keys() - LONGER.keys()]
 
 
+DATA = "static struct chunk {\n    int fill __attribute__((aligned(8))), n;\n} *first, all[2] = {{1, 2}, {3}};\nstatic int (*const hook[])(int n) = {a, b}, last;\n"
 ONE = "static int fill(void)\n{\n    return 1;\n}\n"
 LONG = ('/* A word. */\n__attribute__((no_sanitize("address"))) static void\nfill(int (*of)(void),\n     int n)\n{\n'
         "    if (n)\n    {\n        of();\n    }\n}\n")
@@ -121,10 +150,21 @@ LONG = ('/* A word. */\n__attribute__((no_sanitize("address"))) static void\nfil
     ({"sync/cli.h": ONE, "sync/pic.c": ONE}, ["fill: sync/cli.h:1, sync/pic.c:1"]),
     ({"lock/spin/tas.h": ONE, "test/wrong-spin/own-node.h": ONE}, []),
     ({"lock/spin/tas.h": ONE, "net/receive/poll.h": ONE}, ["fill: lock/spin/tas.h:1, net/receive/poll.h:1"]),
+    ({"mem/page.c": ONE, "mem/zone.c": "static unsigned n, fill;\n"}, ["fill: mem/page.c:1, mem/zone.c:1"]),
+    ({"mem/page.c": DATA, "mem/zone.c": "static bool last;\n"}, ["last: mem/page.c:4, mem/zone.c:1"]),
+    ({"mem/page.c": DATA, "test/zone.c": DATA}, [f"{name}: mem/page.c:{n}, test/zone.c:{n}" for name, n in (
+        ("all", 1), ("first", 1), ("hook", 4), ("last", 4))]),
+    ({"bench/page.c": DATA, "test/zone.c": DATA}, []),
+    ({"bench/page.c": ONE, "test/zone.c": "static int fill;\n"}, ["fill: bench/page.c:1, test/zone.c:1"]),
+    ({"mem/page.c": DATA, "mem/zone.c": ONE}, []),
     ({"mem/page.c": ONE, "mem/zone.c": "static int fill(void);\nint fill_all(void)\n{\n}\n"}, []),
 ])
 def test_a_shared_name_is_found(sources, shared):
     assert shared_names(sources.items()) == shared
+
+
+def test_a_variable_is_found_however_it_is_declared():
+    assert [name for name, _ in variables(DATA)] == ["first", "all", "hook", "last"]
 
 
 def test_a_function_is_as_long_as_it_is():
