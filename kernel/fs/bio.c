@@ -85,9 +85,10 @@ static void set_unwritten(const struct buf *bp, bool it_is)
 static struct buf *bio_find(struct bufchain *chain, const struct blockdev *device, uint32_t sector)
 {
     cache_assert_held(&chain->lock);
-    struct buf *bp = chain->first;
-    while (bp && (bp->device != device || bp->sector != sector))
-        bp = bp->hash_next;
+    struct buf *bp;
+    SLIST_FOREACH(bp, &chain->bufs, hashed)
+        if (bp->device == device && bp->sector == sector)
+            break;
     return bp;
 }
 
@@ -102,7 +103,8 @@ static void find_row(struct bufchain *chain, const struct blockdev *device, uint
     uint32_t each = size / SECTOR_SIZE;
     for (uint32_t i = 0; i < count; i++)
         bps[i] = 0;
-    for (struct buf *bp = chain->first; bp; bp = bp->hash_next) {
+    struct buf *bp;
+    SLIST_FOREACH(bp, &chain->bufs, hashed) {
         uint32_t from = bp->sector - sector;
         if (bp->device == device && from < count * each && !(from & (each - 1)))
             bps[from / each] = bp;
@@ -113,10 +115,7 @@ void buf_unhash(struct buf *bp)
 {
     buf_assert_mine(&bp->lock);
     cache_assert_held(&bp->chain->lock);
-    struct buf **at = &bp->chain->first;
-    while (*at != bp)
-        at = &(*at)->hash_next;
-    *at = bp->hash_next;
+    SLIST_REMOVE(&bp->chain->bufs, bp, buf, hashed);
     bp->device = 0;
     bp->flags = B_INVAL;
 }
@@ -124,8 +123,7 @@ void buf_unhash(struct buf *bp)
 static void hash(struct buf *bp, struct bufchain *chain, struct blockdev *device, uint32_t sector)
 {
     bp->chain = chain;
-    bp->hash_next = chain->first;
-    chain->first = bp;
+    SLIST_INSERT_HEAD(&chain->bufs, bp, hashed);
     bp->device = device;
     bp->sector = sector;
     bp->flags = 0;
@@ -423,7 +421,8 @@ static uint32_t absent(struct bufchain *chain, const struct blockdev *device, ui
 {
     cache_assert_held(&chain->lock);
     uint32_t each = size / SECTOR_SIZE;
-    for (const struct buf *bp = chain->first; bp; bp = bp->hash_next)
+    const struct buf *bp;
+    SLIST_FOREACH(bp, &chain->bufs, hashed)
         if (bp->device == device && bp->sector - sector < count * each)
             count = (bp->sector - sector) / each;
     return count;
@@ -1014,13 +1013,23 @@ static void *page_for_ever(void)
     return page_pointer(page);
 }
 
+static void chain_init(struct bufchain *chain)
+{
+    cache_lock_init(&chain->lock, &bufchain_class, "buffer hash");
+    SLIST_INIT(&chain->bufs);
+#if BUFFERS_BUCKETS
+    for (unsigned i = 0; i < 2; i++)
+        TAILQ_INIT(&chain->list[i]);
+#endif
+}
+
 void bio_start(uint32_t count, uint32_t chains)
 {
     assert(count && count <= BUFS_MOST && chains && chains <= CHAINS_MOST && !(chains & (chains - 1)));
     bufchains = page_for_ever();
     bufchain_count = chains;
     for (uint32_t i = 0; i < chains; i++)
-        cache_lock_init(&bufchains[i].lock, &bufchain_class, "buffer hash");
+        chain_init(&bufchains[i]);
     bufs = page_for_ever();
     memset(unwritten, 0, sizeof unwritten);
     buf_count = count;

@@ -30,6 +30,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "dev/block.h"
 #include "fs/unix_lock.h"
@@ -99,9 +100,9 @@ struct buf {
     struct buf_lock lock;
     uint32_t sector;
     struct blockdev *device;
-    struct buf *hash_next; /* of the chain's lock */
+    SLIST_ENTRY(buf) hashed; /* of the chain's lock */
     struct bufchain *chain; /* whose it is: of its lock, and changed by who has the buffer too */
-    struct buf *free_next, *free_prev;
+    TAILQ_ENTRY(buf) free;
     uint16_t flags;
     uint8_t on_list; /* 1 + which free list; of their lock */
     uint32_t size; /* bytes */

@@ -100,13 +100,13 @@ struct inode {
     struct append append;
     bool grown; /* it leads to new blocks, and its block on the device does not yet */
     bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
-    struct inode *orphan_next; /* of fs->orphan_lock */
+    SLIST_ENTRY(inode) orphans; /* of fs->orphan_lock */
     uint32_t references; /* atomic; the first of its chain of the inode table, too (ext2_inode.c) */
     /* of that chain */
-    struct inode *hash_next;
+    SLIST_ENTRY(inode) hashed;
     bool used; /* since it came to the list, or somebody looked for room */
     bool listed; /* of inode_free_lock, too */
-    struct inode *free_next, *free_prev; /* while it is listed: of inode_free_lock */
+    TAILQ_ENTRY(inode) free; /* while it is listed: of inode_free_lock */
 };
 
 struct ext2 {
@@ -130,7 +130,7 @@ struct ext2 {
     uint32_t ending; /* inodes off their chains whose files are being removed */
     struct ext2_log *log; /* or 0: the journal that is written */
     struct lock orphan_lock;
-    struct inode *orphans; /* those of super.last_orphan's list that are in memory: its beginning */
+    SLIST_HEAD(, inode) orphans; /* those of super.last_orphan's list that are in memory: its beginning */
 };
 
 #define INODE(vp) ((struct inode *)(vp))

@@ -37,11 +37,11 @@ DEFINE_ZONE(inode_zone, "inode", sizeof(struct inode), 8, SPL_SOFTPREEMPT, 0);
 
 struct chain {
     struct table_lock lock;
-    struct inode *first;
+    SLIST_HEAD(, inode) inodes;
 };
 
 static struct chain inode_chains[CHAINS];
-static struct inode *free_first, *free_last;
+static TAILQ_HEAD(, inode) free_inodes = TAILQ_HEAD_INITIALIZER(free_inodes);
 static uint32_t inode_count, inode_most;
 
 void inodes_init(uint32_t most)
@@ -60,26 +60,13 @@ static struct chain *ext2_inode_chain_of(const struct ext2 *fs, uint32_t number)
 static void list_append(struct inode *ip)
 {
     ip->listed = true;
-    ip->free_next = 0;
-    ip->free_prev = free_last;
-    *(free_last ? &free_last->free_next : &free_first) = ip;
-    free_last = ip;
+    TAILQ_INSERT_TAIL(&free_inodes, ip, free);
 }
 
 static void list_remove(struct inode *ip)
 {
     ip->listed = false;
-    *(ip->free_prev ? &ip->free_prev->free_next : &free_first) = ip->free_next;
-    *(ip->free_next ? &ip->free_next->free_prev : &free_last) = ip->free_prev;
-}
-
-/* With the chain's lock held. */
-static void unhash(struct chain *chain, struct inode *ip)
-{
-    struct inode **at = &chain->first;
-    while (*at != ip)
-        at = &(*at)->hash_next;
-    *at = ip->hash_next;
+    TAILQ_REMOVE(&free_inodes, ip, free);
 }
 
 static void end_locks(struct inode *ip)
@@ -115,14 +102,14 @@ static bool leaves_list(struct inode *ip)
 static struct inode *take_oldest(struct chain *mine)
 {
     table_lock(&inode_free_lock);
-    for (struct inode *ip = free_first, *next; ip; ip = next) {
+    struct inode *ip, *next;
+    TAILQ_FOREACH_SAFE(ip, &free_inodes, free, next) {
         struct chain *chain = ext2_inode_chain_of(ip->fs, ip->number);
-        next = ip->free_next;
         if (chain != mine && !table_try(&chain->lock))
             continue;
         bool taken = leaves_list(ip);
         if (taken)
-            unhash(chain, ip);
+            SLIST_REMOVE(&chain->inodes, ip, inode, hashed);
         else if (!next && ip->listed)
             next = ip; /* the last one, which is the first of those that had their chance */
         if (chain != mine)
@@ -262,11 +249,10 @@ static COLD int iget_new(struct ext2 *fs, uint32_t number, enum which_inode whic
                          .fs = fs,
                          .number = number,
                          .lost_seen = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_RELAXED),
-                         .references = 1 | REFERENCES_LAST,
-                         .hash_next = chain->first};
+                         .references = 1 | REFERENCES_LAST};
     lock_init(&ip->v.lock, &inode_class, "inode");
     lock_init(&ip->reading, &reading_class, "inode read");
-    chain->first = ip;
+    SLIST_INSERT_HEAD(&chain->inodes, ip, hashed);
     tell_unmount(fs);
     if (!mutex_try(&ip->reading)) /* nobody knows it yet; and as an attempt, it is not against the order */
         panic("a new inode is locked");
@@ -295,9 +281,10 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
         return ext2_error(fs, "inode number", number);
     struct chain *chain = ext2_inode_chain_of(fs, number);
     table_lock(&chain->lock);
-    struct inode *ip = chain->first;
-    while (ip && (ip->fs != fs || ip->number != number))
-        ip = ip->hash_next;
+    struct inode *ip;
+    SLIST_FOREACH(ip, &chain->inodes, hashed)
+        if (ip->fs == fs && ip->number == number)
+            break;
     if (ip) {
         refer(ip);
         table_unlock(&chain->lock);
@@ -496,7 +483,8 @@ static void ext2_inode_let_go(struct inode *ip, struct chain *chain, bool remove
     }
     struct ext2 *fs = ip->fs;
     __atomic_fetch_add(&fs->ending, 1, __ATOMIC_RELAXED);
-    unhash(chain, ip); /* no name leads to it: nobody looks for it until its number is given again */
+    /* No name leads to it: nobody looks for it until its number is given again. */
+    SLIST_REMOVE(&chain->inodes, ip, inode, hashed);
     table_unlock(&chain->lock);
     if (remove)
         remove_file(ip);
@@ -542,9 +530,9 @@ void ext2_release(struct vnode *vp)
 void ext2_update_all(struct ext2 *fs)
 {
     for (unsigned i = 0; i < CHAINS; i++) {
-        struct inode *held = 0; /* while there is a reference, it stays on the chain */
+        struct inode *ip, *held = 0; /* while there is a reference, it stays on the chain */
         table_lock(&inode_chains[i].lock);
-        for (struct inode *ip = inode_chains[i].first; ip; ip = ip->hash_next) {
+        SLIST_FOREACH(ip, &inode_chains[i].inodes, hashed) {
             if (ip->fs != fs || !ip->dirty || ip->gone || !(ip->references & REFERENCES))
                 continue;
             refer(ip);
@@ -565,13 +553,13 @@ void ext2_update_all(struct ext2 *fs)
 
 int ext2_forget(struct ext2 *fs)
 {
-    struct inode *root = fs->root ? INODE(fs->root) : 0;
+    struct inode *root = fs->root ? INODE(fs->root) : 0, *ip, *next;
     bool busy = false;
     fs->referred = false;
     __atomic_store_n(&fs->forgetting, true, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < CHAINS && !busy; i++) {
         table_lock(&inode_chains[i].lock);
-        for (struct inode *ip = inode_chains[i].first; ip; ip = ip->hash_next)
+        SLIST_FOREACH(ip, &inode_chains[i].inodes, hashed)
             busy |= ip->fs == fs && (ip->references & REFERENCES) != (ip == root);
         table_unlock(&inode_chains[i].lock);
     }
@@ -587,12 +575,11 @@ int ext2_forget(struct ext2 *fs)
     for (unsigned i = 0; i < CHAINS; i++) {
         table_lock(&inode_chains[i].lock);
         table_lock(&inode_free_lock);
-        for (struct inode *ip = inode_chains[i].first, *next; ip; ip = next) {
-            next = ip->hash_next;
+        SLIST_FOREACH_SAFE(ip, &inode_chains[i].inodes, hashed, next) {
             if (ip->fs == fs) {
                 if (ip->listed)
                     list_remove(ip);
-                unhash(&inode_chains[i], ip);
+                SLIST_REMOVE(&inode_chains[i].inodes, ip, inode, hashed);
                 ext2_inode_destroy(ip);
             }
         }
@@ -605,8 +592,9 @@ int ext2_forget(struct ext2 *fs)
 uint32_t inodes_referenced(void)
 {
     uint32_t n = 0;
+    const struct inode *ip;
     for (unsigned i = 0; i < CHAINS; i++)
-        for (const struct inode *ip = inode_chains[i].first; ip; ip = ip->hash_next)
+        SLIST_FOREACH(ip, &inode_chains[i].inodes, hashed)
             n += (ip->references & REFERENCES) != 0;
     return n;
 }

@@ -479,8 +479,7 @@ void ext2_orphan_add(struct inode *ip)
     ip->disk.dtime = fs->super.last_orphan;
     ip->dirty = true;
     ext2_update(ip, false);
-    ip->orphan_next = fs->orphans;
-    fs->orphans = ip;
+    SLIST_INSERT_HEAD(&fs->orphans, ip, orphans);
     ip->orphan = true;
     set_first_orphan(fs, ip->number);
     mutex_unlock(&fs->orphan_lock);
@@ -489,11 +488,14 @@ void ext2_orphan_add(struct inode *ip)
 /* With orphan_lock: it is not in the list in memory any more. Who is before it there, or null. */
 static struct inode *unlink_orphan(struct inode *ip)
 {
-    struct inode *before = 0, **at = &ip->fs->orphans;
-    for (; *at && *at != ip; at = &(*at)->orphan_next)
-        before = *at;
-    if (*at)
-        *at = ip->orphan_next;
+    struct inode *before = 0, *other, **at;
+    SLIST_FOREACH_PREVPTR(other, at, &ip->fs->orphans, orphans) {
+        if (other == ip) {
+            SLIST_REMOVE_PREVPTR(at, ip, orphans);
+            break;
+        }
+        before = other;
+    }
     ip->orphan = false;
     return before;
 }
@@ -530,8 +532,8 @@ static int end_orphan(struct ext2 *fs, struct inode *ip)
 {
     int error = 0;
     ip->orphan = true;
-    ip->orphan_next = 0;
-    fs->orphans = ip;
+    SLIST_INIT(&fs->orphans);
+    SLIST_INSERT_HEAD(&fs->orphans, ip, orphans);
     if (ip->disk.links) {
         lock_write(&ip->v.lock);
         error = ext2_begin(fs);

@@ -10,42 +10,19 @@ enum { FIRST, BY_USE }; /* the two lists */
 DEFINE_EVENT(available, "buffer free", SPL_BIO);
 static volatile bool freelist_wanted; /* somebody waits for a buffer, or is about to */
 
-static void freelist_append(struct buflist *list, struct buf *bp)
-{
-    bp->free_next = 0;
-    bp->free_prev = list->last;
-    if (list->last)
-        list->last->free_next = bp;
-    else
-        list->first = bp;
-    list->last = bp;
-}
-
-static void freelist_unlink(struct buflist *list, struct buf *bp)
-{
-    if (bp->free_prev)
-        bp->free_prev->free_next = bp->free_next;
-    else
-        list->first = bp->free_next;
-    if (bp->free_next)
-        bp->free_next->free_prev = bp->free_prev;
-    else
-        list->last = bp->free_prev;
-}
-
 /* With the lists' lock held. */
 static void freelist_put_locked(struct buflist *lists, struct buf *bp)
 {
     assert(!bp->on_list);
     unsigned which = bp->flags & (B_AGE | B_INVAL) ? FIRST : BY_USE;
-    freelist_append(&lists[which], bp);
+    TAILQ_INSERT_TAIL(&lists[which], bp, free);
     bp->on_list = 1 + which;
 }
 
 static void freelist_take_off(struct buflist *lists, struct buf *bp)
 {
     if (bp->on_list)
-        freelist_unlink(&lists[bp->on_list - 1], bp);
+        TAILQ_REMOVE(&lists[bp->on_list - 1], bp, free);
     bp->on_list = 0;
 }
 
@@ -96,7 +73,8 @@ enum found { NONE, IN_THE_WAY, FOUND };
 #if !BUFFERS_BUCKETS
 
 DEFINE_CACHE_LOCK(bfreelist_lock, "bfreelist");
-static struct buflist freelist_all[2];
+static struct buflist freelist_all[2] = {TAILQ_HEAD_INITIALIZER(freelist_all[0]),
+                                         TAILQ_HEAD_INITIALIZER(freelist_all[1])};
 
 void freelist_init(struct buf *bp, uint32_t number)
 {
@@ -160,10 +138,12 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
 {
     struct bufchain *old = 0;
     uint32_t n = 0;
+    struct buf *bp, *next;
     cache_lock(&bfreelist_lock);
     for (unsigned which = FIRST; which <= BY_USE; which++)
-        for (struct buf *bp = freelist_all[which].first, *next; bp && n < most; bp = next) {
-            next = bp->free_next;
+        TAILQ_FOREACH_SAFE(bp, &freelist_all[which], free, next) {
+            if (n >= most)
+                break;
             if (!buf_try(&bp->lock)) {
                 bufstat_add(&bufstats.conflicts);
                 continue;
@@ -196,9 +176,10 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
 
 static enum found freelist_look(struct bufchain *chain, struct buf **found)
 {
+    struct buf *bp;
     cache_lock(&bfreelist_lock);
     for (unsigned which = FIRST; which <= BY_USE; which++)
-        for (struct buf *bp = freelist_all[which].first; bp; bp = bp->free_next) {
+        TAILQ_FOREACH(bp, &freelist_all[which], free) {
             if (!buf_try(&bp->lock)) { /* whoever has it is about to take it off the list */
                 bufstat_add(&bufstats.conflicts);
                 continue;
@@ -279,9 +260,11 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
             bufstat_add(&bufstats.conflicts);
             continue;
         }
+        struct buf *bp, *next;
         for (unsigned which = FIRST; which <= BY_USE; which++)
-            for (struct buf *bp = from->list[which].first, *next; bp && n < most; bp = next) {
-                next = bp->free_next;
+            TAILQ_FOREACH_SAFE(bp, &from->list[which], free, next) {
+                if (n >= most)
+                    break;
                 if (!buf_try(&bp->lock))
                     continue;
                 if (bp->flags & B_DELWRI) {
@@ -302,8 +285,9 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
 /* The first of `from`, whose lock is held, that is nobody's: with its lock held and off the list. */
 static struct buf *freelist_first_of(struct bufchain *from)
 {
+    struct buf *bp;
     for (unsigned which = FIRST; which <= BY_USE; which++)
-        for (struct buf *bp = from->list[which].first; bp; bp = bp->free_next) {
+        TAILQ_FOREACH(bp, &from->list[which], free) {
             if (buf_try(&bp->lock)) {
                 freelist_take_off(from->list, bp);
                 return bp;

@@ -10,13 +10,11 @@
 
 #include "fs/buf.h"
 
-struct buflist {
-    struct buf *first, *last;
-};
+TAILQ_HEAD(buflist, buf);
 
 struct bufchain {
     struct cache_lock lock;
-    struct buf *first;
+    SLIST_HEAD(, buf) bufs;
 #if BUFFERS_BUCKETS
     struct buflist list[2];
 #endif

@@ -16,6 +16,8 @@
 #ifndef VM_INTERNAL_H
 #define VM_INTERNAL_H
 
+#include <sys/queue.h>
+
 #include "arch/hart.h"
 #include "lib/bootargs.h"
 #include "lock/lock.h"
@@ -49,7 +51,7 @@ struct vm_object {
     uint32_t paged;         /* pages that the pager has */
     uint32_t memory;        /* the pager's name for it */
     vm_control_t control;   /* ours, if there is a pager */
-    struct vm_object *next_control;
+    SLIST_ENTRY(vm_object) controls;
     uint8_t strategy; /* enum vm_copy_strategy */
 };
 

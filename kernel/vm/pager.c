@@ -16,15 +16,16 @@
 #define BUCKETS 64
 
 DEFINE_MUTEX(controls_lock, "vm controls");
-static struct vm_object *controls[BUCKETS];
+static SLIST_HEAD(, vm_object) controls[BUCKETS];
 static vm_control_t pager_last;
 
-static struct vm_object **pager_place_of(vm_control_t control)
+static struct vm_object *pager_controlled_by(vm_control_t control)
 {
-    struct vm_object **at = &controls[control % BUCKETS];
-    while (*at && (*at)->control != control)
-        at = &(*at)->next_control;
-    return at;
+    struct vm_object *object;
+    SLIST_FOREACH(object, &controls[control % BUCKETS], controls)
+        if (object->control == control)
+            break;
+    return object;
 }
 
 /* The object is the caller's, or its family's lock: then it has had no number until now. */
@@ -33,20 +34,18 @@ void vm_control_add(struct vm_object *object)
     mutex_lock(&controls_lock);
     do
         pager_last++;
-    while (!pager_last || *pager_place_of(pager_last));
+    while (!pager_last || pager_controlled_by(pager_last));
     object->control = pager_last;
-    object->next_control = controls[pager_last % BUCKETS];
-    controls[pager_last % BUCKETS] = object;
+    SLIST_INSERT_HEAD(&controls[pager_last % BUCKETS], object, controls);
     mutex_unlock(&controls_lock);
 }
 
 void vm_control_remove(struct vm_object *object)
 {
     mutex_lock(&controls_lock);
-    struct vm_object **at = pager_place_of(object->control);
-    if (*at != object)
+    if (pager_controlled_by(object->control) != object)
         panic("vm_control_remove: %lu is another's", (unsigned long)object->control);
-    *at = object->next_control;
+    SLIST_REMOVE(&controls[object->control % BUCKETS], object, vm_object, controls);
     mutex_unlock(&controls_lock);
 }
 
@@ -54,7 +53,7 @@ void vm_control_remove(struct vm_object *object)
 static struct vm_object *pager_object_of(vm_control_t control)
 {
     mutex_lock(&controls_lock);
-    struct vm_object *o = *pager_place_of(control);
+    struct vm_object *o = pager_controlled_by(control);
     if (o)
         vm_object_lock(o);
     mutex_unlock(&controls_lock);

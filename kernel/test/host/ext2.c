@@ -1076,7 +1076,7 @@ HOST_TEST(an_inode_that_nobody_has_is_on_the_list_once)
     vrele(vp);
     CHECK(ip->references != 1);
     vrele(again);
-    CHECK(ip->listed && ip->free_prev != ip && ip->free_next != ip && !ip->references && !ip->dirty);
+    CHECK(ip->listed && *ip->free.tqe_prev == ip && TAILQ_NEXT(ip, free) != ip && !ip->references && !ip->dirty);
     end();
 }
 
