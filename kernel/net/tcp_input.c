@@ -353,35 +353,59 @@ static void update_window(struct tcpcb *tp, const struct segment *s)
         take_window(tp, s);
 }
 
-static bool acknowledged(struct tcpcb *tp, struct segment *s)
+/* The next three: whether the connection goes on. */
+static bool syn_acknowledged(struct tcpcb *tp, struct segment *s)
 {
-    if (tp->state == TCPS_SYN_RECEIVED) {
-        if (seq_leq(s->ack, tp->iss) || seq_lt(tp->snd_max, s->ack)) {
-            refuse(s);
+    if (seq_leq(s->ack, tp->iss) || seq_lt(tp->snd_max, s->ack)) {
+        refuse(s);
+        return false;
+    }
+    /* The SYN needs no answer any more, and what follows it is next, though memory for it was out. */
+    tp->snd_una++;
+    if (seq_lt(tp->snd_nxt, tp->snd_una))
+        tp->snd_nxt = tp->snd_una;
+    if (tp->rtt)
+        measured(tp);
+    is_established(tp);
+    take_window(tp, s);
+    struct socket *listening = tp->listening;
+    so_is_connected(tp->inp.so);
+    if (listening) {
+        tp->listening = 0;
+        in_pcb_reference(&tp->inp); /* the queue's */
+        bool queued = so_queue(listening, tp->inp.so);
+        in_pcb_release((struct inpcb *)listening->tcb);
+        if (!queued) {
+            tcp_abort(tp, -ECONNABORTED);
+            in_pcb_release(&tp->inp); /* not the last: the caller has one */
             return false;
         }
-        /* The SYN needs no answer any more, and what follows it is next, though memory for it was out. */
-        tp->snd_una++;
-        if (seq_lt(tp->snd_nxt, tp->snd_una))
-            tp->snd_nxt = tp->snd_una;
-        if (tp->rtt)
-            measured(tp);
-        is_established(tp);
-        take_window(tp, s);
-        struct socket *listening = tp->listening;
-        so_is_connected(tp->inp.so);
-        if (listening) {
-            tp->listening = 0;
-            in_pcb_reference(&tp->inp); /* the queue's */
-            bool queued = so_queue(listening, tp->inp.so);
-            in_pcb_release((struct inpcb *)listening->tcb);
-            if (!queued) {
-                tcp_abort(tp, -ECONNABORTED);
-                in_pcb_release(&tp->inp); /* not the last: the caller has one */
-                return false;
-            }
-        }
     }
+    return true;
+}
+
+static bool fin_acknowledged(struct tcpcb *tp)
+{
+    switch (tp->state) {
+    case TCPS_FIN_WAIT_1:
+        tp->state = TCPS_FIN_WAIT_2;
+        if (tp->inp.so->state & SS_NO_DESCRIPTOR)
+            tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS; /* a FIN that never comes is not waited for without end */
+        return true;
+    case TCPS_CLOSING:
+        tp->state = TCPS_TIME_WAIT;
+        tcp_cancel_timers(tp);
+        tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS;
+        return true;
+    case TCPS_LAST_ACK: tcp_close(tp, 0); return false;
+    default: return true;
+    }
+}
+
+static bool acknowledged(struct tcpcb *tp, struct segment *s)
+{
+    if (tp->state == TCPS_SYN_RECEIVED && !syn_acknowledged(tp, s))
+        return false;
     if (seq_lt(tp->snd_max, s->ack) || seq_lt(s->ack, tp->snd_una - tp->max_snd_wnd)) { /* RFC 5961, 5.2 */
         challenge(tp);
         return false;
@@ -412,22 +436,7 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
     else if (!tp->timer[TCPT_PERSIST])
         tp->timer[TCPT_REXMT] = tp->rto;
     opens(tp, acked);
-    if (!of_fin)
-        return true;
-    switch (tp->state) {
-    case TCPS_FIN_WAIT_1:
-        tp->state = TCPS_FIN_WAIT_2;
-        if (tp->inp.so->state & SS_NO_DESCRIPTOR)
-            tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS; /* a FIN that never comes is not waited for without end */
-        return true;
-    case TCPS_CLOSING:
-        tp->state = TCPS_TIME_WAIT;
-        tcp_cancel_timers(tp);
-        tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS;
-        return true;
-    case TCPS_LAST_ACK: tcp_close(tp, 0); return false;
-    default: return true;
-    }
+    return !of_fin || fin_acknowledged(tp);
 }
 
 /* The packet's data, which come next, go to the socket. */

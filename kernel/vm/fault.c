@@ -291,6 +291,31 @@ static __attribute__((noinline)) int fill_ahead(struct fault *f, uint32_t n)
     return error;
 }
 
+/*
+ * Enters the page, which lies in `o`; or copies it first, to where the fault is, or for a copy that shows it as it was
+ * before: then it is to be looked for anew.
+ */
+static int enter_or_copy(struct fault *f, struct vm_object *o, struct vm_page *p, bool *copied)
+{
+    struct vm_object *copy = f->first->copy;
+    int error;
+    *copied = false;
+    if (f->write && o != f->first) {
+        error = copy_page(f, p, f->first, f->first_index);
+        *copied = !error;
+        if (!error)
+            vm_object_shorten(f->first);
+    } else if (f->write && copy && f->first_index >= copy->shadow_offset &&
+               f->first_index - copy->shadow_offset < copy->size &&
+               !radix_get(&copy->pages, f->first_index - copy->shadow_offset)) {
+        error = copy_page(f, p, copy, f->first_index - copy->shadow_offset);
+        *copied = !error;
+    } else {
+        error = vm_fault_enter(f, p);
+    }
+    return error;
+}
+
 /* The map is locked, shared, and the region has an object: ends with neither. */
 static int resolve(struct fault *f)
 {
@@ -336,24 +361,10 @@ static int resolve(struct fault *f)
             return unlock_page(f, p);
         if (p->inactive)
             VM_COUNT(reactivations);
-        struct vm_object *copy = f->first->copy;
-        int error;
-        if (!f->write) {
-            error = vm_fault_enter(f, p);
-        } else if (o != f->first) {
-            error = copy_page(f, p, f->first, f->first_index);
-            if (!error) {
-                vm_object_shorten(f->first);
-                continue;
-            }
-        } else if (copy && f->first_index >= copy->shadow_offset && f->first_index - copy->shadow_offset < copy->size &&
-                   !radix_get(&copy->pages, f->first_index - copy->shadow_offset)) {
-            error = copy_page(f, p, copy, f->first_index - copy->shadow_offset);
-            if (!error)
-                continue;
-        } else {
-            error = vm_fault_enter(f, p);
-        }
+        bool copied;
+        int error = enter_or_copy(f, o, p, &copied);
+        if (copied)
+            continue;
         if (error == MEMORY || error == -ENOMEM)
             return no_memory(f);
         vm_object_unlock(f->first);

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,18 +50,10 @@ static struct user_system_info system_info(void)
     return info;
 }
 
-long sysconf(int name)
+/* What POSIX gives the number of its version. */
+static bool is_as_in_posix(int name)
 {
     switch (name) {
-    case _SC_ARG_MAX: return USER_ARGUMENTS_MOST;
-    case _SC_CLK_TCK: return USER_CLK_TCK;
-    case _SC_OPEN_MAX: return getdtablesize();
-    case _SC_PAGESIZE: return PAGE;
-    case _SC_NGROUPS_MAX: return 0;
-    case _SC_JOB_CONTROL:
-    case _SC_REGEXP:
-    case _SC_SAVED_IDS:
-    case _SC_SHELL: return 1;
     case _SC_VERSION:
     case _SC_FSYNC:
     case _SC_MAPPED_FILES:
@@ -76,18 +69,14 @@ long sysconf(int name)
     case _SC_THREADS:
     case _SC_TIMERS:
     case _SC_THREAD_ATTR_STACKSIZE:
-    case _SC_THREAD_SAFE_FUNCTIONS: return 200809;
-    case _SC_TZNAME_MAX: return 6;
-    case _SC_SEM_VALUE_MAX: return SEM_VALUE_MAX;
-    case _SC_THREAD_KEYS_MAX: return PTHREAD_KEYS_MAX;
-    case _SC_THREAD_STACK_MIN: return PTHREAD_STACK_MIN;
-    case _SC_THREAD_DESTRUCTOR_ITERATIONS: return PTHREAD_DESTRUCTOR_ITERATIONS;
-    case _SC_TTY_NAME_MAX: return sizeof "/dev/console";
-    case _SC_HOST_NAME_MAX: return HOST_NAME_MAX;
-    case _SC_LOGIN_NAME_MAX: return _POSIX_LOGIN_NAME_MAX;
-    case _SC_IOV_MAX: return IOV_MAX;
-    case _SC_LINE_MAX: return 2048;
-    case _SC_SYMLOOP_MAX: return _POSIX_SYMLOOP_MAX;
+    case _SC_THREAD_SAFE_FUNCTIONS: return true;
+    default: return false;
+    }
+}
+
+static bool has_no_value(int name)
+{
+    switch (name) {
     /* what memory alone limits, or nothing does */
     case _SC_CHILD_MAX:
     case _SC_ATEXIT_MAX:
@@ -107,13 +96,43 @@ long sysconf(int name)
     case _SC_SYNCHRONIZED_IO:
     case _SC_THREAD_CPUTIME:
     case _SC_THREAD_PROCESS_SHARED:
-    case _SC_THREAD_PRIORITY_SCHEDULING: return -1; /* errno stays as it is */
+    case _SC_THREAD_PRIORITY_SCHEDULING: return true;
+    default: return false;
+    }
+}
+
+long sysconf(int name)
+{
+    switch (name) {
+    case _SC_ARG_MAX: return USER_ARGUMENTS_MOST;
+    case _SC_CLK_TCK: return USER_CLK_TCK;
+    case _SC_OPEN_MAX: return getdtablesize();
+    case _SC_PAGESIZE: return PAGE;
+    case _SC_NGROUPS_MAX: return 0;
+    case _SC_JOB_CONTROL:
+    case _SC_REGEXP:
+    case _SC_SAVED_IDS:
+    case _SC_SHELL: return 1;
+    case _SC_TZNAME_MAX: return 6;
+    case _SC_SEM_VALUE_MAX: return SEM_VALUE_MAX;
+    case _SC_THREAD_KEYS_MAX: return PTHREAD_KEYS_MAX;
+    case _SC_THREAD_STACK_MIN: return PTHREAD_STACK_MIN;
+    case _SC_THREAD_DESTRUCTOR_ITERATIONS: return PTHREAD_DESTRUCTOR_ITERATIONS;
+    case _SC_TTY_NAME_MAX: return sizeof "/dev/console";
+    case _SC_HOST_NAME_MAX: return HOST_NAME_MAX;
+    case _SC_LOGIN_NAME_MAX: return _POSIX_LOGIN_NAME_MAX;
+    case _SC_IOV_MAX: return IOV_MAX;
+    case _SC_LINE_MAX: return 2048;
+    case _SC_SYMLOOP_MAX: return _POSIX_SYMLOOP_MAX;
     case _SC_NPROCESSORS_CONF:
     case _SC_NPROCESSORS_ONLN: return (long)system_info().harts;
     case _SC_PHYS_PAGES: return (long)system_info().pages;
     case _SC_AVPHYS_PAGES: return (long)system_info().free_pages;
-    default: return failed(EINVAL);
+    default: break;
     }
+    if (is_as_in_posix(name))
+        return 200809;
+    return has_no_value(name) ? -1 /* errno stays as it is */ : failed(EINVAL);
 }
 
 static long limit_of(int name)

@@ -405,25 +405,9 @@ static void ends_by_signals(void)
     CHECK(wait_for(id) == USER_SIGTERM);
 }
 
-static void stops(void)
+static void stops_that_end(void)
 {
-    static volatile uint32_t *shared;
-    shared = (uint32_t *)call(SYS_MMAP, 0, PAGE, USER_PROT_READ | USER_PROT_WRITE, USER_MAP_SHARED | USER_MAP_ANON, -1);
     int status = 0, id = call(SYS_FORK, 0);
-    if (!id)
-        for (;;)
-            ++*shared;
-    CHECK(call(SYS_KILL, id, USER_SIGSTOP) == 0);
-    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGSTOP << 8 | USER_WSTOPPED));
-    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED | USER_WNOHANG, 0) == 0);
-    uint32_t before = *shared;
-    sleep_for(0, 2 * MILLISECOND);
-    CHECK(*shared == before);
-    call(SYS_KILL, id, USER_SIGTERM); /* waits until it goes on */
-    CHECK(call(SYS_WAIT4, id, &status, USER_WNOHANG, 0) == 0);
-    call(SYS_KILL, id, USER_SIGCONT);
-    CHECK(wait_for(id) == USER_SIGTERM);
-    id = call(SYS_FORK, 0);
     if (!id)
         for (;;)
             sleep_for(1, 0);
@@ -449,6 +433,11 @@ static void stops(void)
     CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGSTOP << 8 | USER_WSTOPPED));
     call(SYS_KILL, id, USER_SIGCONT);
     CHECK(wait_for(id) == 0); /* that it was stopped is over */
+}
+
+static void stops_while_it_waits(void)
+{
+    int status = 0, id;
     int fd[2];
     CHECK(call(SYS_PIPE, fd) == 0);
     id = call(SYS_FORK, 0);
@@ -464,7 +453,29 @@ static void stops(void)
     CHECK(call(SYS_WRITE, fd[1], "x", 1) == 1 && wait_for(id) == 0);
     call(SYS_CLOSE, fd[0]);
     call(SYS_CLOSE, fd[1]);
+}
+
+static void stops(void)
+{
+    static volatile uint32_t *shared;
+    shared = (uint32_t *)call(SYS_MMAP, 0, PAGE, USER_PROT_READ | USER_PROT_WRITE, USER_MAP_SHARED | USER_MAP_ANON, -1);
+    int status = 0, id = call(SYS_FORK, 0);
+    if (!id)
+        for (;;)
+            ++*shared;
+    CHECK(call(SYS_KILL, id, USER_SIGSTOP) == 0);
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGSTOP << 8 | USER_WSTOPPED));
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED | USER_WNOHANG, 0) == 0);
+    uint32_t before = *shared;
+    sleep_for(0, 2 * MILLISECOND);
+    CHECK(*shared == before);
+    call(SYS_KILL, id, USER_SIGTERM); /* waits until it goes on */
+    CHECK(call(SYS_WAIT4, id, &status, USER_WNOHANG, 0) == 0);
+    call(SYS_KILL, id, USER_SIGCONT);
+    CHECK(wait_for(id) == USER_SIGTERM);
     CHECK(call(SYS_MUNMAP, shared, PAGE) == 0);
+    stops_that_end();
+    stops_while_it_waits();
 }
 
 static void child_signals(void)
@@ -730,21 +741,8 @@ static void traps_among_signals(void)
     CHECK(status == 0 && !wrong && faults - before == n && passed);
 }
 
-/* Handlers of traps; on a stack of their own when the stack is the trouble. */
-static void traps(void)
+static void traps_without_a_handler(void)
 {
-    guarded = (uint8_t *)call(SYS_MMAP, 0, 2 * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
-    handle(USER_SIGSEGV, mends, 0, 0);
-    *(volatile uint8_t *)(guarded + 5) = 1;
-    CHECK(faults == 1 && fault_at == (uint32_t)guarded + 5 && guarded[5] == 1);
-    handle(USER_SIGILL, skips, 0, 0);
-    __asm__ volatile(".4byte 0" ::: "memory");
-    CHECK(faults == 2 && fault_code == USER_ILL_ILLOPC);
-    handle(USER_SIGILL, DEFAULT, 0, 0);
-    handle(USER_SIGSEGV, notes, 0, 0);
-    handle(USER_SIGINT, passes, 0, 0);
-    traps_among_signals();
-    handle(USER_SIGINT, DEFAULT, 0, 0);
     int id = call(SYS_FORK, 0);
     if (!id) { /* masked: it ends all the same */
         mask(USER_SIG_BLOCK, 1u << USER_SIGSEGV);
@@ -775,8 +773,12 @@ static void traps(void)
     }
     caught = 0;
     CHECK(wait_for(id) == 8 << 8);
+}
+
+static void frames_that_are_made_up(void)
+{
     /* A frame that is made up: the kernel takes registers of user mode from it, and nothing else. */
-    id = call(SYS_FORK, 0);
+    int id = call(SYS_FORK, 0);
     if (!id) {
         static struct user_sigframe frame;
         memset(&frame, 0xff, sizeof frame);
@@ -812,6 +814,25 @@ static void traps(void)
         bool handled = i % 3 && status == 7 << 8;
         CHECK(trapped || handled);
     }
+}
+
+/* Handlers of traps; on a stack of their own when the stack is the trouble. */
+static void traps(void)
+{
+    guarded = (uint8_t *)call(SYS_MMAP, 0, 2 * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
+    handle(USER_SIGSEGV, mends, 0, 0);
+    *(volatile uint8_t *)(guarded + 5) = 1;
+    CHECK(faults == 1 && fault_at == (uint32_t)guarded + 5 && guarded[5] == 1);
+    handle(USER_SIGILL, skips, 0, 0);
+    __asm__ volatile(".4byte 0" ::: "memory");
+    CHECK(faults == 2 && fault_code == USER_ILL_ILLOPC);
+    handle(USER_SIGILL, DEFAULT, 0, 0);
+    handle(USER_SIGSEGV, notes, 0, 0);
+    handle(USER_SIGINT, passes, 0, 0);
+    traps_among_signals();
+    handle(USER_SIGINT, DEFAULT, 0, 0);
+    traps_without_a_handler();
+    frames_that_are_made_up();
     CHECK(call(SYS_MUNMAP, guarded, 2 * PAGE) == 0);
 }
 
@@ -857,6 +878,41 @@ static void descriptors(void)
     CHECK(call(SYS_CLOSE, fd[0]) == 0 && call(SYS_CLOSE, fd[1]) == 0 && call(SYS_CLOSE, most - 1) == 0);
 }
 
+static void pipes_are_polled(int fd[2])
+{
+    struct user_pollfd poll[2] = {{fd[0], USER_POLLIN, 0}, {fd[1], USER_POLLOUT, 0}};
+    CHECK(call(SYS_POLL, poll, 2, 0) == 1 && poll[0].revents == 0 && poll[1].revents == USER_POLLOUT);
+    CHECK(call(SYS_POLL, poll, 1, 2) == 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        sleep_for(0, 3 * MILLISECOND);
+        call(SYS_WRITE, fd[1], "y", 1);
+        leave(0);
+    }
+    CHECK(call(SYS_POLL, poll, 1, -1) == 1 && poll[0].revents == USER_POLLIN);
+    uint32_t in = 1u << fd[0] | 1u << fd[1], out = in;
+    CHECK(call(SYS_SELECT, 32, &in, &out, 0, 0) == 2 && in == 1u << fd[0] && out == 1u << fd[1]);
+    CHECK(wait_for(id) == 0);
+    poll[0].fd = 99;
+    CHECK(call(SYS_POLL, poll, 1, -1) == 1 && poll[0].revents == USER_POLLNVAL);
+}
+
+static void pipes_take_pieces(int fd[2])
+{
+    static uint8_t bytes[PAGE];
+    char word[8];
+    const struct user_iovec pieces[2] = {{(uint32_t)word, 3}, {(uint32_t)word + 3, 5}};
+    CHECK(call(SYS_READ, fd[0], word, 1) == 1 && call(SYS_WRITE, fd[1], "abc", 3) == 3);
+    CHECK(call(SYS_READV, fd[0], pieces, 2) == 3); /* what there is: it does not wait for the second */
+    CHECK(call(SYS_WRITE, fd[1], "abcde", 5) == 5 && call(SYS_READV, fd[0], pieces, 2) == 5 &&
+          !memcmp(word, "abcde", 5));
+    const struct user_iovec halves[2] = {{(uint32_t)bytes, 80}, {(uint32_t)bytes, 80}};
+    CHECK(call(SYS_FCNTL, fd[1], F_SETFL, O_NONBLOCK) == 0);
+    CHECK(call(SYS_WRITE, fd[1], bytes, PAGE - 159) == PAGE - 159);
+    CHECK(call(SYS_WRITEV, fd[1], halves, 2) == -EAGAIN); /* both or neither */
+    CHECK(call(SYS_READ, fd[0], word, 1) == 1 && call(SYS_WRITEV, fd[1], halves, 2) == 160);
+}
+
 static void pipes(void)
 {
     enum { SIZE = 20000 };
@@ -895,32 +951,8 @@ static void pipes(void)
     CHECK(call(SYS_PIPE, 4) == -EFAULT);
     CHECK(call(SYS_PIPE, fd) == 0);
     CHECK(call(SYS_READ, fd[0], 4, 0) == 0 && call(SYS_WRITE, fd[1], 4, 4) == -EFAULT);
-    struct user_pollfd poll[2] = {{fd[0], USER_POLLIN, 0}, {fd[1], USER_POLLOUT, 0}};
-    CHECK(call(SYS_POLL, poll, 2, 0) == 1 && poll[0].revents == 0 && poll[1].revents == USER_POLLOUT);
-    CHECK(call(SYS_POLL, poll, 1, 2) == 0);
-    id = call(SYS_FORK, 0);
-    if (!id) {
-        sleep_for(0, 3 * MILLISECOND);
-        call(SYS_WRITE, fd[1], "y", 1);
-        leave(0);
-    }
-    CHECK(call(SYS_POLL, poll, 1, -1) == 1 && poll[0].revents == USER_POLLIN);
-    uint32_t in = 1u << fd[0] | 1u << fd[1], out = in;
-    CHECK(call(SYS_SELECT, 32, &in, &out, 0, 0) == 2 && in == 1u << fd[0] && out == 1u << fd[1]);
-    CHECK(wait_for(id) == 0);
-    poll[0].fd = 99;
-    CHECK(call(SYS_POLL, poll, 1, -1) == 1 && poll[0].revents == USER_POLLNVAL);
-    char word[8];
-    const struct user_iovec pieces[2] = {{(uint32_t)word, 3}, {(uint32_t)word + 3, 5}};
-    CHECK(call(SYS_READ, fd[0], word, 1) == 1 && call(SYS_WRITE, fd[1], "abc", 3) == 3);
-    CHECK(call(SYS_READV, fd[0], pieces, 2) == 3); /* what there is: it does not wait for the second */
-    CHECK(call(SYS_WRITE, fd[1], "abcde", 5) == 5 && call(SYS_READV, fd[0], pieces, 2) == 5 &&
-          !memcmp(word, "abcde", 5));
-    const struct user_iovec halves[2] = {{(uint32_t)bytes, 80}, {(uint32_t)bytes, 80}};
-    CHECK(call(SYS_FCNTL, fd[1], F_SETFL, O_NONBLOCK) == 0);
-    CHECK(call(SYS_WRITE, fd[1], bytes, PAGE - 159) == PAGE - 159);
-    CHECK(call(SYS_WRITEV, fd[1], halves, 2) == -EAGAIN); /* both or neither */
-    CHECK(call(SYS_READ, fd[0], word, 1) == 1 && call(SYS_WRITEV, fd[1], halves, 2) == 160);
+    pipes_are_polled(fd);
+    pipes_take_pieces(fd);
     call(SYS_CLOSE, fd[0]);
     call(SYS_CLOSE, fd[1]);
 }

@@ -86,8 +86,8 @@ static void child(void)
     ids[below(8)] = system_call(SYS_GETPID, 0, 0, 0);
 }
 
-/* One of those that need some care, as it would all be over too soon. Whether it was one. */
-static bool call_with_care(uint32_t n)
+/* The next four: one of those that need some care, as it would all be over too soon. Whether it was one. */
+static bool call_of_a_process(uint32_t n)
 {
     int id;
     switch (n) {
@@ -126,6 +126,16 @@ static bool call_with_care(uint32_t n)
         else if (!below(40))
             system_call(n, pointer(), pointer(), pointer());
         return true;
+    case SYS_WAIT4:
+        system_call6(n, some_id(), pointer(), below(10) ? USER_WNOHANG : below(4), below(3) ? 0 : pointer(), 0, 0);
+        return true;
+    default: return false;
+    }
+}
+
+static bool call_of_files(uint32_t n)
+{
+    switch (n) {
     case SYS_WRITE:
     case SYS_WRITEV:
     case SYS_READ:
@@ -141,6 +151,17 @@ static bool call_with_care(uint32_t n)
                     below(3) ? pointer() : (uint32_t)ids);
         return true;
     }
+    case SYS_POLL: system_call(n, pointer(), below(4), below(3)); return true;
+    case SYS_SELECT:
+        system_call6(n, below(20), pointer(), pointer(), pointer(), (uint32_t)&buffer[below(15) * 4], 0);
+        return true;
+    default: return false;
+    }
+}
+
+static bool call_of_signals(uint32_t n)
+{
+    switch (n) {
     case SYS_SIGRETURN:
         if (!below(20))
             system_call(n, pointer(), 0, 0);
@@ -160,9 +181,13 @@ static bool call_with_care(uint32_t n)
         system_call6(n, below(34), below(6) ? (uint32_t)buffer : pointer(), below(4) ? 0 : pointer(),
                      (uint32_t)(below(20) ? wild_trampoline : 0), 0, 0);
         return true;
-    case SYS_WAIT4:
-        system_call6(n, some_id(), pointer(), below(10) ? USER_WNOHANG : below(4), below(3) ? 0 : pointer(), 0, 0);
-        return true;
+    default: return false;
+    }
+}
+
+static bool call_of_memory_or_time(uint32_t n)
+{
+    switch (n) {
     case SYS_MMAP:
         system_call6(n, below(2) ? 0 : MAPPED + below(8) * PAGE, below(4) ? below(6) * PAGE : number(), below(8),
                      USER_MAP_ANON | 1u << below(2) | (below(3) ? 0 : USER_MAP_FIXED), below(DESCRIPTORS), 0);
@@ -174,14 +199,15 @@ static bool call_with_care(uint32_t n)
                     below(8));
         return true;
     case SYS_SBRK: system_call(n, below(4) ? below(9000) - 4000 : number(), 0, 0); return true;
-    case SYS_POLL: system_call(n, pointer(), below(4), below(3)); return true;
-    case SYS_SELECT:
-        system_call6(n, below(20), pointer(), pointer(), pointer(), (uint32_t)&buffer[below(15) * 4], 0);
-        return true;
     case SYS_NANOSLEEP: system_call(n, (uint32_t)&buffer[below(15) * 4], pointer(), 0); return true;
     case SYS_FUTEX_WAIT: system_call(n, pointer(), below(3), (uint32_t)&buffer[below(15) * 4]); return true;
     default: return false;
     }
+}
+
+static bool call_with_care(uint32_t n)
+{
+    return call_of_a_process(n) || call_of_files(n) || call_of_signals(n) || call_of_memory_or_time(n);
 }
 
 /* Takes some hundred times as long as others, or ends who would have made more calls. */

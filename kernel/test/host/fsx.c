@@ -185,6 +185,35 @@ static uint32_t write_piece(uint32_t offset, uint32_t n, uint32_t from, bool app
     return offset;
 }
 
+/* The file's own pages, as its mapping shows them, are read and written by the calls: at most `both` bytes. */
+static void call_with_mapped_pages(uint32_t offset, uint32_t both)
+{
+    uint32_t from = random_below(&chance, size), m = MIN(size - from, both);
+    struct transfer t = {map, MAPPING + from, m, false};
+    bool apart = from + m <= offset || offset + m <= from;
+    if (random_below(&chance, 2)) {
+        memcpy(piece, model + from, m);
+        write_piece(offset, m, MAPPING + from, false);
+        if (apart)
+            memcpy(model + offset, piece, m);
+        else /* overlapping: any order of the bytes will do */
+            CHECK_EQUAL(copyin(map, model + offset, MAPPING + offset, m), 0);
+    } else if (apart) {
+        CHECK_EQUAL(file_read_at(file, &t, (int32_t)offset), m);
+        memcpy(model + from, model + offset, m);
+    }
+}
+
+/* Behind the end there is nothing, from the next page on. */
+static void look_behind_the_end(void)
+{
+    int error;
+    uint32_t page = (size + PAGE_MASK) & ~PAGE_MASK;
+    CHECK(!fake_access(map, MAPPING + page, PAGE_READ, &error) && error == -EIO);
+    memset(piece, 0, PAGE_SIZE);
+    is_in_program(MAPPING + size, piece, page - size, "behind the end");
+}
+
 static void one_operation(void)
 {
     unsigned what = random_below(&chance, 16);
@@ -204,16 +233,12 @@ static void one_operation(void)
         is_in_program(t.at - both, model + offset, both, "read");
         break;
     case 3:
-    case 4: /* write */
-        to_program(t.at, piece, n);
-        write_piece(offset, n, t.at, false);
-        memcpy(model + offset, piece, n);
-        break;
-    case 5:
-        if (size + n > MOST)
+    case 4:
+    case 5: /* there, or at the end */
+        if (what == 5 && size + n > MOST)
             break;
         to_program(t.at, piece, n);
-        offset = write_piece(0, n, t.at, true);
+        offset = write_piece(what == 5 ? 0 : offset, n, t.at, what == 5);
         memcpy(model + offset, piece, n);
         break;
     case 6: /* shorter, or longer */
@@ -236,31 +261,13 @@ static void one_operation(void)
             memcpy(model + offset, piece, both);
         }
         break;
-    case 14: /* the file's own pages are read and written by the calls */
-        if (mapped && both) {
-            uint32_t from = random_below(&chance, size), m = MIN(size - from, both);
-            t = (struct transfer){map, MAPPING + from, m, false};
-            if (random_below(&chance, 2)) {
-                memcpy(piece, model + from, m);
-                write_piece(offset, m, MAPPING + from, false);
-                if (from + m <= offset || offset + m <= from)
-                    memcpy(model + offset, piece, m);
-                else /* overlapping: any order of the bytes will do */
-                    CHECK_EQUAL(copyin(map, model + offset, MAPPING + offset, m), 0);
-            } else if (from + m <= offset || offset + m <= from) {
-                CHECK_EQUAL(file_read_at(file, &t, (int32_t)offset), m);
-                memcpy(model + from, model + offset, m);
-            }
-        }
+    case 14:
+        if (mapped && both)
+            call_with_mapped_pages(offset, both);
         break;
-    default: /* behind the end there is nothing, from the next page on */
-        if (mapped) {
-            int error;
-            uint32_t page = (size + PAGE_MASK) & ~PAGE_MASK;
-            CHECK(!fake_access(map, MAPPING + page, PAGE_READ, &error) && error == -EIO);
-            memset(piece, 0, PAGE_SIZE);
-            is_in_program(MAPPING + size, piece, page - size, "behind the end");
-        }
+    default:
+        if (mapped)
+            look_behind_the_end();
     }
     CHECK_EQUAL(host_locks_held, 0);
 }

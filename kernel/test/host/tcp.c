@@ -2060,6 +2060,48 @@ static void world_step(int listening)
     CHECK(fd < 0);
 }
 
+/* A peer of a transfer of less than `most` bytes each way: it begins, or the kernel does, or both. */
+static void draw_peer(struct peer *p, unsigned i, uint32_t most)
+{
+    static uint16_t port = 2000;
+    *p = (struct peer){.port = port++, .kernel = 7, .fd = -1};
+    port = port > 40000 ? 2000 : port;
+    p->iss = random_below(&dice, 2) ? 0u - random_below(&dice, 2 * most) : random_next(&dice);
+    p->mss = 64 + random_below(&dice, 1400);
+    p->capacity = 1 + most / 200 + random_below(&dice, random_below(&dice, 3) ? 20000 : 2000);
+    p->size = random_below(&dice, most);
+    p->to_write = random_below(&dice, most);
+    p->how = random_below(&dice, 8);
+    p->ends = true;
+    p->begins = random_below(&dice, 2);
+    p->wait = 500;
+    p->timer = now + p->wait;
+    p->next = now;
+    if (p->begins && i) {
+        aim_iss(7, p->port, 0u - random_below(&dice, 2 * most));
+        return;
+    }
+    p->begins = random_below(&dice, 4) == 0; /* the kernel does, in any case */
+    p->kernel = (uint16_t)(100 + i);
+    aim_iss(p->kernel, p->port, 0u - random_below(&dice, 2 * most));
+    do
+        p->fd = k_socket();
+    while (p->fd < 0);
+    CHECK_EQUAL(CALL(sys_bind, (uint32_t)p->fd, address(0, p->kernel), sizeof(struct user_sockaddr_in)), 0);
+    CHECK_EQUAL(k_connect(p->fd, p->port), -EINPROGRESS);
+}
+
+static void has_all(const struct peer *p, uint32_t seed)
+{
+    if (!p->closed || !p->at_end || p->has_read != p->size || p->wrote != p->to_write ||
+        (!p->reset && p->rnxt != p->to_write + 2u))
+        host_failed(__FILE__, __LINE__,
+                    "seed %u, connection %u of %u: how %u, read %u of %u, wrote %u of %u, came %u, shut %u closed %u "
+                    "reset %u, state %d",
+                    seed, (unsigned)(p - peers), peer_count, p->how, p->has_read, p->size, p->wrote, p->to_write,
+                    (unsigned)p->rnxt, p->shut, p->closed, p->reset, p->fd >= 0 ? (int)tcb_at(p->fd)->state : -1);
+}
+
 static void transfers(uint32_t seed, unsigned how_many, uint32_t most)
 {
     begin();
@@ -2078,35 +2120,8 @@ static void transfers(uint32_t seed, unsigned how_many, uint32_t most)
     while ((listening = k_listen(7, 8)) < 0)
         ;
     peer_count = how_many;
-    for (unsigned i = 0; i < peer_count; i++) {
-        struct peer *p = &peers[i];
-        static uint16_t port = 2000;
-        *p = (struct peer){.port = port++, .kernel = 7, .fd = -1};
-        port = port > 40000 ? 2000 : port;
-        p->iss = random_below(&dice, 2) ? 0u - random_below(&dice, 2 * most) : random_next(&dice);
-        p->mss = 64 + random_below(&dice, 1400);
-        p->capacity = 1 + most / 200 + random_below(&dice, random_below(&dice, 3) ? 20000 : 2000);
-        p->size = random_below(&dice, most);
-        p->to_write = random_below(&dice, most);
-        p->how = random_below(&dice, 8);
-        p->ends = true;
-        p->begins = random_below(&dice, 2);
-        p->wait = 500;
-        p->timer = now + p->wait;
-        p->next = now;
-        if (p->begins && i) {
-            aim_iss(7, p->port, 0u - random_below(&dice, 2 * most));
-        } else { /* the kernel begins; the peer does, too, or not */
-            p->begins = random_below(&dice, 4) == 0;
-            p->kernel = (uint16_t)(100 + i);
-            aim_iss(p->kernel, p->port, 0u - random_below(&dice, 2 * most));
-            do
-                p->fd = k_socket();
-            while (p->fd < 0);
-            CHECK_EQUAL(CALL(sys_bind, (uint32_t)p->fd, address(0, p->kernel), sizeof(struct user_sockaddr_in)), 0);
-            CHECK_EQUAL(k_connect(p->fd, p->port), -EINPROGRESS);
-        }
-    }
+    for (unsigned i = 0; i < peer_count; i++)
+        draw_peer(&peers[i], i, most);
     uint32_t began = now;
     uint32_t cut = random_below(&dice, 100000), least = may_fail ? 200000 : 7200 * 1000;
     for (bool over = false; !over && now - began < least;) {
@@ -2116,18 +2131,8 @@ static void transfers(uint32_t seed, unsigned how_many, uint32_t most)
         for (unsigned i = 0; i < peer_count; i++)
             over &= (peer_is_over(&peers[i]) || may_fail) && peers[i].closed;
     }
-    for (unsigned i = 0; i < peer_count && !may_fail; i++) {
-        struct peer *p = &peers[i];
-        if (!p->closed || !p->at_end || p->has_read != p->size || p->wrote != p->to_write ||
-            (!p->reset && p->rnxt != p->to_write + 2u))
-            host_failed(
-                __FILE__, __LINE__,
-                "seed %u, connection %u of %u: how %u, read %u of %u, wrote %u of %u, came %u, shut %u closed %u "
-                "reset %u, "
-                "state %d",
-                seed, i, peer_count, p->how, p->has_read, p->size, p->wrote, p->to_write, (unsigned)p->rnxt, p->shut,
-                p->closed, p->reset, p->fd >= 0 ? (int)tcb_at(p->fd)->state : -1);
-    }
+    for (unsigned i = 0; i < peer_count && !may_fail; i++)
+        has_all(&peers[i], seed);
     fail_from = fail_to = 0;
     for (unsigned i = 0; i < peer_count; i++)
         peers[i].fd = -1, peers[i].closed = true;

@@ -330,6 +330,35 @@ static void what_a_cut_leaves(int of)
     CHECK_EQUAL(status, 0);
 }
 
+/* It is done again behind an error, if that is to help; which of the trees there is now. */
+static int done_again(int is, bool flush_alone)
+{
+    if (is == 1 && !tried->acknowledges)
+        return is;
+    CHECK_EQUAL(tried->operate(), 0);
+    draw_all(&shared->seen);
+    is = judge("when it is done again", &shared->seen);
+    CHECK(is == 1 || tried->acknowledges);
+    if (tried->acknowledges && flush_alone)
+        what_a_cut_leaves(is);
+    return is;
+}
+
+/* What is unmounted is sound, or somebody was told that it is not. `error`: of what was done. */
+static void look_at_the_image(bool told, int error)
+{
+    write_image();
+    int status = status_of("e2fsck -fn %s", image);
+    if (status && !told)
+        show_fsck("it is not sound, and nobody was told");
+    CHECK(!status || told);
+    shared->told = status;
+    draw_what_is_left("unmounted", true);
+    int left = judge("unmounted", &shared->seen);
+    if (!told && !error)
+        CHECK_EQUAL(left, 1);
+}
+
 static void one_case(uint32_t at, enum how how)
 {
     struct rlimit most = {20, 20};
@@ -354,14 +383,8 @@ static void one_case(uint32_t at, enum how how)
     bool later = !error && is == 2; /* contents that could not be written are told of by sync */
     if (!error)
         CHECK(is == 1 || later);
-    if (error && how == ONCE && (is != 1 || tried->acknowledges) && !fs->mount.read_only) { /* again */
-        CHECK_EQUAL(tried->operate(), 0);
-        draw_all(&shared->seen);
-        is = judge("when it is done again", &shared->seen);
-        CHECK(is == 1 || tried->acknowledges);
-        if (tried->acknowledges && flush_alone)
-            what_a_cut_leaves(is);
-    }
+    if (error && how == ONCE && !fs->mount.read_only)
+        is = done_again(is, flush_alone);
     if (!error && tried->acknowledges)
         what_a_cut_leaves(is);
     bool errors = fs->errors;
@@ -380,17 +403,7 @@ static void one_case(uint32_t at, enum how how)
     nothing_is_held();
     CHECK_EQUAL(inodes_referenced(), 0);
     CHECK_EQUAL(bio_busy(), 0);
-    bool told = errors || lost || unmounted || (tried->acknowledges && error);
-    write_image();
-    int status = status_of("e2fsck -fn %s", image);
-    if (status && !told)
-        show_fsck("it is not sound, and nobody was told");
-    CHECK(!status || told);
-    shared->told = status;
-    draw_what_is_left("unmounted", true);
-    int left = judge("unmounted", &shared->seen);
-    if (!told && !error)
-        CHECK_EQUAL(left, 1);
+    look_at_the_image(errors || lost || unmounted || (tried->acknowledges && error), error);
     _exit(0);
 }
 
