@@ -1,5 +1,5 @@
-"""What the C of the kernel keeps to and no compiler checks: a name is one function's or one variable's, so that a backtrace,
-a breakpoint and what a debugger prints say which; a function is short; a line fits."""
+"""What the C of the kernel keeps to and no compiler checks: a name is one function's or one variable's, so that a
+backtrace, a breakpoint and what a debugger prints say which; a function is short; a line fits."""
 
 import re
 
@@ -66,8 +66,8 @@ def variables(text):
 
 
 def shared_names(sources):
-    """The names that functions and static variables of several units have, as lines. Two runs may have a variable of the
-    same name, as an image has few of them."""
+    """The names that functions and static variables of several units have, as lines. Two runs may have a variable of
+    the same name, as an image has few of them."""
     found = {}
     for inside, text in sources:
         for name, line, *function in (*functions(text), *variables(text)):
@@ -121,7 +121,8 @@ def test_a_function_fits_a_screen():
     assert not list(found.values())
 
 
-DATA = "static struct chunk {\n    int fill __attribute__((aligned(8))), n;\n} *first, all[2] = {{1, 2}, {3}};\nstatic int (*const hook[])(int n) = {a, b}, last;\n"
+DATA = ("static struct chunk {\n    int fill __attribute__((aligned(8))), n;\n} *first, all[2] = {{1, 2}, {3}};\n"
+        "static int (*const hook[])(int n) = {a, b}, last;\n")
 ONE = "static int fill(void)\n{\n    return 1;\n}\n"
 LONG = ('/* A word. */\n__attribute__((no_sanitize("address"))) static void\nfill(int (*of)(void),\n     int n)\n{\n'
         "    if (n)\n    {\n        of();\n    }\n}\n")
