@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sim.commands.common import Failed
-from support.parameters import boot, drive
+from support.parameters import boot, drive, simulator
 from support.parameters.declared import ParameterError, close_match
 from support.parameters.machine import REGISTERS
 
 SECTOR_BYTES = 512
 ETHER = {"in": "--ether-in", "out": "--ether-out", "start": "--ether-start", "mbits": "--ether-mbits",
          "unplug": "--ether-unplug", "tap": "--ether"}
-MBITS = ("10", "100", "1000")
+MBITS = simulator.OPTIONS["ether-mbits"].choices
 MOMENT = re.compile(r"cycle:\d+|pc:\S+|event:\d+(:\d+)?")
 MOMENTS = "cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]"
 
@@ -105,6 +105,10 @@ def nodes(texts: Iterable[str], count: int, two_chips: bool):
             raise Failed(f"--node {text}: give it as K:OPTION=VALUE", 2)
         if int(node) >= count:
             raise Failed(f"--node {text}: there are the nodes 0 to {count - 1}", 2)
+        try:
+            simulator.checked_for_node(option, value)
+        except ParameterError as error:
+            raise Failed(f"--node {text}: {error}", 2) from error
         if option == "poke":
             pokes([value], two_chips, None)
         if option in ("image", "uart1-in", "ether-in"):

@@ -30,21 +30,37 @@ from sim.commands.common import (
 )
 from sim.commands.groups import grouped
 from sim.commands.program import user_files
+from support.parameters.declared import ParameterError
+from support.parameters.simulator import MOST, OF_ONE_NODE, OPTIONS, WIRE_LATENCY
 
 GDB_BAUD = 6_000_000
-LINE_BAUD = 115_200
-LEAST_BAUD, MOST_BAUD = 50, 15_000_000
-MOST = (1 << 64) - 1        # cycles
-MOST_JOBS = 4096
+LINE_BAUD = OPTIONS["uart1-baud"].default
 # What a checkpoint has booted with; a run that goes on from one cannot change it.
 BOOTED = {"harts": "--harts", "sync": "--sync", "settings": "--set", "options": "--option", "image": "--image",
           "program": "--program", "files": "--file", "baud": "--baud", "gdb": "--gdb", "seed": "--seed",
           "disk": "--disk"}
 
 
-def _number(least: int, help: str, most: int = MOST):
-    """A whole number that the simulator takes: it would refuse another, but only when all is built."""
-    return typer.Option(min=least, max=most, help=help)
+def like(name, *names, help="", **more):
+    """An option that the simulator has too: with its range and, unless there is another, its help."""
+    option = OPTIONS[name]
+    low, high = option.range or (None, None)
+
+    def checked(value):
+        try:
+            return value if value is None else option.checked(value)
+        except ParameterError as error:
+            raise Failed(f"--{error}", 2) from error
+
+    return typer.Option(*(names or (f"--{name}",)), min=low, max=None if high == MOST else high,
+                        help=help or option.text, metavar=None if option.range else option.value or None,
+                        callback=checked if option.range else None, **more)
+
+
+def of_a_node(incomplete: str):
+    """Completion of --node."""
+    node, colon, name = incomplete.partition(":")
+    return [(f"{node}:{one}=", OPTIONS[one].help) for one in OF_ONE_NODE if colon and one.startswith(name)]
 
 
 @dataclass
@@ -62,7 +78,7 @@ class Booted:
     files: Annotated[list[str] | None, typer.Option(
         "--file", metavar="[NAME=]PATH", help="a file that programs of user mode can read")] = None
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None
-    seed: Annotated[int, _number(0, "perturbs latencies where the boot arguments ask for it")] = 1
+    seed: Annotated[int, like("seed", help="perturbs latencies where the boot arguments ask for it")] = 1
 
 
 @dataclass
@@ -77,8 +93,8 @@ class Attached:
         "--input", metavar="TEXT", help="type this when the --expect of the same number has been printed; without any, "
         "when the console listens. \\n ends a line")] = None
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None
-    baud: Annotated[int | None, _number(LEAST_BAUD, "bit rate of the data line (115200; with --gdb 6000000)",
-                                        MOST_BAUD)] = None
+    baud: Annotated[int | None, like("uart1-baud", "--baud", help="bit rate of the data line (115200; with --gdb "
+                                     f"{GDB_BAUD})")] = None
     gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False
     disk: Annotated[list[str] | None, typer.Option(
         metavar="IMAGE[,NAME=VALUE...]", help="a disk with this content, and its profile: profile=ide")] = None
@@ -93,52 +109,50 @@ class Attached:
 class Limits:
     """How long, and how."""
 
-    max_cycles: Annotated[int | None, _number(1, "stop after so many cycles")] = None
-    hang_cycles: Annotated[int | None, _number(0, "so many without a sign of life are a hang")] = None
-    no_skip: Annotated[bool, typer.Option("--no-skip", help="simulate idle cycles too: same result")] = False
-    check_skip: Annotated[bool, typer.Option("--check-skip", help="prove it: compare every register")] = False
+    max_cycles: Annotated[int | None, like("max-cycles")] = None
+    hang_cycles: Annotated[int | None, like("hang-cycles")] = None
+    no_skip: Annotated[bool, like("no-skip")] = False
+    check_skip: Annotated[bool, like("check-skip")] = False
 
 
 @dataclass
 class Written:
     """What is written."""
 
-    out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None
-    wave: Annotated[Path | None, typer.Option(help="write FST waves to this file")] = None
-    wave_begin: Annotated[str | None, typer.Option(
-        metavar="WHEN", help="their first cycle: N, or behind pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None
-    wave_end: Annotated[str | None, typer.Option(metavar="WHEN", help="the first cycle after them")] = None
-    wave_cycles: Annotated[int | None, _number(1, "instead of --wave-end: so many cycles")] = None
-    timeline: Annotated[Path | None, typer.Option(help="what each hart does, for https://ui.perfetto.dev")] = None
-    flame: Annotated[Path | None, typer.Option(help="cycles by call stack, for './interlock flame'")] = None
-    latencies: Annotated[Path | None, typer.Option(help="every interrupt's, for './interlock latency'")] = None
-    samples: Annotated[Path | None, typer.Option(help="counters over time, as CSV")] = None
-    sample_cycles: Annotated[int | None, _number(1, "cycles between them (10000)")] = None
+    out: Annotated[Path | None, like("out")] = None
+    wave: Annotated[Path | None, like("wave", help="write FST waves to this file")] = None
+    wave_begin: Annotated[str | None, like("wave-begin")] = None
+    wave_end: Annotated[str | None, like("wave-end")] = None
+    wave_cycles: Annotated[int | None, like("wave-cycles")] = None
+    timeline: Annotated[Path | None, like("timeline")] = None
+    flame: Annotated[Path | None, like("flame", help="cycles by call stack, for './interlock flame'")] = None
+    latencies: Annotated[Path | None, like("latencies", help="every interrupt's, for './interlock latency'")] = None
+    samples: Annotated[Path | None, like("samples")] = None
+    sample_cycles: Annotated[int | None, like("sample-cycles")] = None
 
 
 @dataclass
 class Checkpoints:
     """Checkpoints."""
 
-    checkpoint: Annotated[Path | None, typer.Option(help="write the state of the run to this file")] = None
-    checkpoint_at: Annotated[str | None, typer.Option(
-        metavar="WHEN", help="when: cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None
-    checkpoint_stop: Annotated[bool, typer.Option("--checkpoint-stop", help="and end there")] = False
-    restore: Annotated[Path | None, typer.Option(help="go on from a checkpoint; nothing is booted")] = None
+    checkpoint: Annotated[Path | None, like("checkpoint")] = None
+    checkpoint_at: Annotated[str | None, like("checkpoint-at")] = None
+    checkpoint_stop: Annotated[bool, like("checkpoint-stop")] = False
+    restore: Annotated[Path | None, like("restore", help="go on from a checkpoint; nothing is booted")] = None
 
 
 @dataclass
 class Nodes:
     """Several machines."""
 
-    nodes: Annotated[int | None, typer.Option(
-        min=1, max=4096, help="so many machines, the data line of each leads to the next one's")] = None
-    node: Annotated[list[str] | None, typer.Option(
-        metavar="K:OPTION=VALUE", help="for node K alone, an option of the simulator: 0:bootargs=run=hello")] = None
+    nodes: Annotated[int | None, like("nodes", help="so many machines, the data line of each leads to the next one's")
+                     ] = None
+    node: Annotated[list[str] | None, like("node", autocompletion=of_a_node)] = None
     wire: Annotated[str, typer.Option(
         help="what joins --nodes: serial, a ring of data lines, or ether, a switch")] = "serial"
-    latency: Annotated[int, _number(1, "cycles that a character or a frame takes from node to node")] = 1000
-    jobs: Annotated[int, _number(1, "threads that carry nodes: same result", MOST_JOBS)] = 1
+    latency: Annotated[int, typer.Option(
+        min=1, max=MOST, help="cycles that a character or a frame takes from node to node")] = WIRE_LATENCY.default
+    jobs: Annotated[int, like("jobs")] = 1
 
 
 @grouped

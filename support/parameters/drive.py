@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.parameters.declared import ParameterError, close_match, fields_of, number
+from support.parameters.declared import Parameter, ParameterError, close_match, fields_of, number
 
 MOST = 1_000_000_000
 
@@ -56,10 +56,13 @@ PROFILES = {
                   result_us=0, bus_kb_s=480_000, burst=128, cache_kb=0, read_ahead=0, queue=16),
 }
 DEFAULT_PROFILE = "fast"
-WRITES = ("no", "copy", "inplace")
-# What else may be said: what it takes, and what it does.
-OTHER = {"profile": (", ".join(PROFILES), "how the drive takes its time; any number of a profile can be given itself"),
-         "write": (", ".join(WRITES), "where what was written goes when the run ends: nowhere, to DIR/diskN.img, back"),
+# What else may be said: words; and what it takes, and what it does.
+WORDS = {one.name: one for one in (
+    Parameter("profile", "how the drive takes its time; any number of a profile can be given itself", DEFAULT_PROFILE,
+              choices=tuple(PROFILES), ways=("disk",)),
+    Parameter("write", "where what was written goes when the run ends: nowhere, to DIR/diskN.img, back", "no",
+              choices=("no", "copy", "inplace"), ways=("disk",)))}
+OTHER = {**{name: (", ".join(one.choices), one.help) for name, one in WORDS.items()},
          "bad": ("SECTOR[:TIMES]", "cannot be read: so often, or until it is written; may be repeated"),
          "silent": ("N", "the command of this number, from 0, is never answered; may be repeated"),
          "cut": ("CYCLE", "the power goes in this cycle"),
@@ -93,8 +96,8 @@ def checked(text: str) -> str:
             raise ParameterError(f"there is no '{part}'{close_match(name, NAMES)}")
         elif name == "profile" and value not in PROFILES:
             raise ParameterError(f"there is no profile '{value}'{close_match(value, PROFILES)}")
-        elif name == "write" and value not in WRITES:
-            raise ParameterError(f"write={value} is not one of {', '.join(WRITES)}")
+        elif name in WORDS:
+            WORDS[name].parse(value)
         elif name in ("bad", "silent", "cut", "left"):
             _checked_numbers(part, name, value)
     return image

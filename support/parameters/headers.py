@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from support.cache import cached
-from support.parameters import drive
+from support.parameters import drive, simulator
 from support.parameters.boot import KERNEL, OF_FILES, REGISTERS
 from support.parameters.build import KERNELS, MACROS, OPTIONS, SCHEME_LIST, SCHEMES, SYNC, WITHOUT_LOCKS
 from support.parameters.declared import Parameter
@@ -117,7 +117,26 @@ def drives_header() -> str:
             f'inline const char *const default_profile = "{drive.DEFAULT_PROFILE}";\n')
 
 
-OF_HARNESS = {"drives.h": drives_header}
+def simulator_header() -> str:
+    """generated/options.h of the simulator: its options with what each may have, their defaults, the text of --help."""
+    options = "".join(
+        f'    {{"--{name}", {{{", ".join(f"{n}u" for n in one.range or (0, 0))}, '
+        f'{{{", ".join(chr(34) + choice + chr(34) for choice in one.choices)}}}, Option::{one.of.upper()}, '
+        f'{"true" if name in simulator.FLAGS else "false"}}}}},\n' for name, one in simulator.OPTIONS.items())
+    defaults = "".join(
+        f"constexpr uint64_t {identifier(name).upper()} = {one.default};\n" if one.range or one.default.isdecimal() else
+        f'inline const char *const {identifier(name).upper()} = "{one.default}";\n'
+        for name, one in simulator.OPTIONS.items() if one.default is not None)
+    return ("// Options of the simulator, made from support/parameters/simulator.py.\n"
+            "#pragma once\n#include <cstdint>\n#include <map>\n#include <string>\n#include <vector>\n\n"
+            "struct Option {\n    enum Of { RUN, NODE, FILE };\n\n    uint64_t least, most; // 0, 0: no number\n"
+            "    std::vector<std::string> choices;\n    Of of;\n    bool flag;\n};\n\n"
+            f"inline const std::map<std::string, Option> declared_options = {{\n{options}}};\n\n"
+            f"namespace otherwise {{\n{defaults}}} // namespace otherwise\n\n"
+            f'inline const char options_help[] = R"help({simulator.help_text()})help";\n')
+
+
+OF_HARNESS = {"drives.h": drives_header, "options.h": simulator_header}
 MADE = {"boot.h": boot_header, "schemes.h": schemes_header, "options.mk": options_makefile} | OF_HARNESS
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from support.cache import REPO
-from support.parameters import boot, build, drive, machine
+from support.parameters import boot, build, drive, machine, simulator
 from support.parameters.declared import Parameter
 
 PAGE = REPO / "docs/parameters.md"
@@ -12,8 +12,8 @@ INTRODUCTION = """\
 
 Made from `support/parameters` by `python -m support.parameters.reference`; a test compares. Each parameter is declared
 once; the command line's checks and completion, the checks of experiment files, `generated/boot.h`,
-`generated/schemes.h` and `options.mk` of the kernel, and `generated/drives.h` of the simulator are made from the
-declarations. What is not possible is refused in one line before anything is built.
+`generated/schemes.h` and `options.mk` of the kernel, and `generated/drives.h` and `generated/options.h` of the
+simulator are made from the declarations. What is not possible is refused in one line before anything is built.
 
 `./interlock --install-completion` lets the shell complete names.
 
@@ -25,10 +25,20 @@ declarations. What is not possible is refused in one line before anything is bui
 | build | `--sync`, `--option`, `sync` and `build` of runs | when the kernel is built |
 | disk | `--disk IMAGE,NAME=VALUE`, `disk` of runs | in the drive |
 | nodes | `[nodes]` of an experiment | in the simulator |
+| simulator | options of `interlock-sim`; most are options of `./interlock sim` | in the simulator |
 """
 REGISTERS = """
 A register has one name: its CSR's (`link_read_latency_read()` in C), that of `--machine`, of `--poke` and of the boot
 argument. The kernel leaves it alone unless a boot argument sets it.
+"""
+
+
+SIMULATOR = """
+## Simulator
+
+Options of `interlock-sim`, which `./interlock sim` and experiments start. Of several nodes an option is of the run,
+of each node (`--node K:NAME=VALUE` gives one of them another value), or of one node alone, whose file it names.
+
 """
 
 
@@ -49,6 +59,21 @@ def _table(parameters: Iterable[Parameter], ways: bool = False) -> str:
             *([f"`{one.name}`", _values(one), _default(one), one.unit, one.help,
                *([", ".join(one.ways)] if ways else [])] for one in parameters)]
     return "".join(f"|{'|'.join(row)}|\n" if row[0] == "---" else f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _simulator() -> str:
+    of = {simulator.RUN: "the run", simulator.NODE: "a node", simulator.FILE: "one node"}
+    rows = [(f"`--{one.name}{f' {one.value}' if one.value else ''}`".replace("|", "\\|"), _simulated(one),
+             _default(one), one.unit, one.help, of[one.of]) for one in simulator.OPTION_LIST]
+    return "".join(f"| {' | '.join(row)} |\n" for row in (
+        ("option", "values", "default", "unit", "what", "of"), ("---",) * 6, *rows))
+
+
+def _simulated(option: simulator.Option) -> str:
+    """Its values; a number without an upper end has 64 bits."""
+    if option.range and option.range[1] == simulator.MOST:
+        return f"{option.range[0]} or more"
+    return _values(option)
 
 
 def page() -> str:
@@ -76,7 +101,8 @@ def page() -> str:
         of_files,
         "\n## Drives\n\n`--disk IMAGE[,NAME=VALUE...]`.\n\n| name | what | value |\n|---|---|---|\n", others,
         "\nA profile has, and each can be given by itself:\n\n", _table(drive.FIELDS.values()),
-        "\n", drive.table()))
+        "\n", drive.table(),
+        SIMULATOR, _simulator()))
 
 
 def main():

@@ -181,8 +181,8 @@ def test_a_hang_is_all_nodes(machine, booted, tmp_path):
     (["--nodes", 2, "--timeline", "x"], "give --node K:timeline=FILE"),
     (["--nodes", 2, "--console", "tty"], "are file or none"),
     (["--nodes", 2, "--checkpoint", "x", "--checkpoint-at", "event:1"], "give cycle:N"),
-    (["--nodes", 0], "--nodes: at least 1"),
-    (["--jobs", 0], "--jobs: at least 1"),
+    (["--nodes", 0], "--nodes: 0 is out of range, 1 to 4096"),
+    (["--jobs", 0], "--jobs: 0 is out of range, 1 to 256"),
     (["--wire", "0.uart1:0.uart1:3"], "it needs --nodes N"),
 ])
 def test_bad_usage_is_one_line(machine, tmp_path, options, words):

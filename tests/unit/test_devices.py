@@ -20,7 +20,7 @@ from sim.model.toolchain import COMPILER, LANGUAGE, LINKER, find, run, tool_vers
 from support.cache import cached
 from support.parameters import drive
 from support.parameters.drive import DEFAULT_PROFILE, PROFILES
-from support.parameters.headers import drives_header, harness_headers
+from support.parameters.headers import OF_HARNESS, harness_headers
 
 SEEDS = int(os.environ.get("DEVICE_SEEDS", "1"))
 DRIVER = Path(__file__).with_name("devices.cpp")
@@ -45,7 +45,8 @@ def program():
 
     sources = {str(path.relative_to(HARNESS)): path for path in sorted(HARNESS.rglob("*.[ch]*"))}
     return cached("harness-devices", {**sources, "driver": DRIVER, "flags": repr(FLAGS[:-3]),
-                                      "generated": drives_header(), "tools": repr(tool_versions())}, build) / "devices"
+                                      "generated": repr({name: made() for name, made in OF_HARNESS.items()}),
+                                      "tools": repr(tool_versions())}, build) / "devices"
 
 
 FAULTS = "bad=3:2,bad=40,silent=9,silent=30"

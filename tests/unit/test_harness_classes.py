@@ -3,6 +3,7 @@ behaviour sanitizers: what is right comes out, what is wrong gets one line, and 
 
 import json
 import random
+import re
 import struct
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 
 from sim.model.build import HARNESS
 from sim.model.toolchain import COMPILER, LINKER, compile_objects, find, run, tool_versions
-from support.cache import cached
-from support.parameters.headers import drives_header, harness_headers
+from support.cache import REPO, cached
+from support.parameters import simulator
+from support.parameters.headers import OF_HARNESS, harness_headers
 from tests.limited import run_limited
 
 DRIVER = Path(__file__).with_name("harness_classes.cpp")
@@ -65,7 +67,7 @@ def program():
                 **sources,
                 "driver": DRIVER,
                 "flags": repr(FLAGS[:-2]),
-                "generated": drives_header(),
+                "generated": repr({name: made() for name, made in OF_HARNESS.items()}),
                 "tools": repr(tool_versions()),
             },
             build,
@@ -173,7 +175,7 @@ WRONG = [
     (["--image=k", "--progress", "-1"], "is not a number of seconds"),
     (["--image=k", "--console", "x"], "--console: 'x'"),
     (["--image=k", "--hang-cycles", "7"], "at least 8"),
-    (["--image=k", "--nodes", "0"], "at least 1"),
+    (["--image=k", "--nodes", "0"], "0 is out of range, 1 to 4096"),
     (["--image=k", "--nodes", "4097"], "is out of range"),
     (["--image=k", "--wire", "0.uart1:1.uart1:9"], "needs --nodes"),
     (["--image=k", "--nodes", "2", "--wire", "0.uart1"], "--wire"),
@@ -193,6 +195,46 @@ def test_wrong_arguments_get_one_line(program):
         WRONG, ask(program, *(("arguments", *words) for words, _ in WRONG)), strict=True
     ):
         assert refused(answer, said), (words, answer)
+
+
+# What an option needs beside it.
+WITH = {"wave-cycles": ["--wave=w"], "sample-cycles": ["--samples=s"], "nodes": ["--console=none"]}
+ALONE = {"--console=file": ["--out=d"]}
+
+
+def test_each_option_takes_what_is_declared(program):
+    """Numbers at both ends of their range, each choice, flags; and nothing else."""
+    good, wrong = [], []
+    for name, option in simulator.OPTIONS.items():
+        words = ["arguments", "--image=k", *WITH.get(name, [])]
+        if option.range:
+            low, high = option.range
+            if name.endswith("-baud"):
+                high = 60_000_000 // 4
+            good += [(*words, f"--{name}={value}") for value in (low, high)]
+            wrong += [(*words, f"--{name}={value}") for value in (low - 1, high + 1, "x", "")]
+        elif option.choices:
+            good += [(*words, *ALONE.get(f"--{name}={value}", []), f"--{name}={value}") for value in option.choices]
+            wrong += [(*words, f"--{name}={value}") for value in ("x", "")]
+        elif name in simulator.FLAGS:
+            beside = ["--checkpoint=c", "--checkpoint-at=cycle:9"] if name == "checkpoint-stop" else []
+            good.append((*words, *beside, f"--{name}"))
+        if name not in simulator.OF_ONE_NODE and option.value:
+            wrong.append(("arguments", "--image=k", "--nodes=2", "--console=none", f"--node=1:{name}=1"))
+        if option.of == simulator.FILE:
+            wrong.append(("arguments", "--image=k", "--nodes=2", "--console=none", f"--{name}=f"))
+            good.append(("arguments", "--image=k", "--nodes=2", "--console=none", f"--node=1:{name}=f"))
+    for words, answer in zip(good, ask(program, *good), strict=True):
+        assert answer.get("go_on"), (words, answer)
+    for words, answer in zip(wrong, ask(program, *wrong), strict=True):
+        name = words[-1].removeprefix("--node=1:").removeprefix("--").partition("=")[0]
+        assert refused(answer, name), (words, answer)
+
+
+def test_what_the_simulator_reads_is_what_is_declared():
+    text = (REPO / "sim/harness/options/arguments.cpp").read_text()
+    read = set(re.findall(r'\{"--([\w-]+)",', text)) | set(re.findall(r'options\["--([\w-]+)"\]', text))
+    assert read == set(simulator.OPTIONS)
 
 
 def test_any_words_are_read_or_refused(program):

@@ -12,7 +12,7 @@ from sim.commands.common import Failed
 from sim.experiments.schema import SettingError
 from sim.images import kernel
 from support.cache import REPO
-from support.parameters import boot, drive, headers, reference
+from support.parameters import boot, drive, headers, reference, simulator
 from support.parameters.build import OPTIONS, SYNC
 from support.parameters.declared import ParameterError
 from support.parameters.machine import DEVICES, MACHINE, REGISTERS
@@ -130,9 +130,24 @@ def test_registers():
         assert "NAME=VALUE" in answer("--poke", text)
 
 
-@pytest.mark.parametrize("option", ["seed", "baud", "max-cycles", "hang-cycles", "wave-cycles", "sample-cycles",
-                                    "nodes", "latency", "jobs", "harts"])
-def test_numbers_beyond_what_the_simulator_takes_are_refused_first(option):
+def test_options_of_the_simulator():
+    of_sim = {option for parameter in COMMAND.commands["sim"].params for option in parameter.opts}
+    both = [one for name, one in simulator.OPTIONS.items() if f"--{name}" in of_sim]
+    assert len(both) > 20
+    for one in both:
+        if one.range:
+            check(one, f"--{one.name}=")
+    check(simulator.OPTIONS["uart1-baud"], "--baud=", named="--baud")
+    for name in simulator.OF_ONE_NODE:
+        one = simulator.OPTIONS[name]
+        if one.range or one.choices:
+            check(one, "--nodes", 2, "--node", f"1:{name}=")
+    for name in ("out", "jobs", "quiet", "sed", ""):
+        assert f"'{name}'" in answer("--nodes", 2, "--node", f"1:{name}=1") or not name
+
+
+@pytest.mark.parametrize("option", ["baud", "latency", "harts"])
+def test_numbers_of_other_names_beyond_their_range_are_refused_first(option):
     for value in (10 ** 30, -10 ** 30, "1e3", "", "x"):
         assert answer(f"--{option}", value)
 
@@ -210,7 +225,8 @@ def test_the_page_is_up_to_date():
 
 def test_names_are_completed(monkeypatch, capsys):
     for words, wanted in (("--machine li", "link_read_latency="), ("--option spin", "spinlock="),
-                          ("--set net.q", "net.quota="), ("--sync cli-s", "cli-spl-pessim")):
+                          ("--set net.q", "net.quota="), ("--sync cli-s", "cli-spl-pessim"),
+                          ("--node 1:sam", "1:samples=")):
         line = f"interlock sim {words}"
         monkeypatch.setenv("_INTERLOCK_COMPLETE", "complete_bash")
         monkeypatch.setenv("COMP_WORDS", line)

@@ -8,93 +8,26 @@
 #include <functional>
 #include <map>
 
+#include "generated/options.h"
 #include "support/failure.h"
 #include "support/number.h"
 
 namespace {
 
-const char HELP[] =
-    R"(usage: interlock-sim --image FILE [option...]
-  --image FILE          the program, a linked ELF32 file
-  --bootargs TEXT       its boot arguments, key=value with spaces between
-  --empty-ram           the program is there for its symbols only: main RAM begins as zeroes, a boot loader fills it
-  --seed N              adds seed=N to the boot arguments, unless they have a seed
-  --out DIR             write run.json, console.txt, trace.csv, uart1.out and blob-KIND.bin there
-  --console KIND        tty, pty, file or none (default: file with --out, else tty)
-  --uart0-baud N        bit rate of the console line (115200)
-  --uart0-flow KIND     rts: what is typed waits while the target's RTS is off, and ^D is typed behind the end of
-                        standard input; none (none)
-  --expect TEXT         wait until the console has printed TEXT; may be repeated, then for one behind the other. When
-                        the last has been printed and nothing is left to type, the run ends, with exit status 0
-  --type TEXT           type TEXT when the --expect of the same number has been printed; without any, at once. \n, \r,
-                        \t, \\, \xHH
-  --uart1-baud N        bit rate of the data line (115200)
-  --uart1 KIND          the data line: file (the options below) or pty: a pseudo-terminal, for a debugger
-  --uart1-in FILE       bytes for the data line, back to back, from trace event 1023 on ...
-  --uart1-start CYCLE   ... or from this cycle on
-  --uart1-flow KIND     rts: no byte begins while the target's RTS is off; none (none)
-  --uart1-out FILE      what the target sends on the data line (DIR/uart1.out)
-  --disk IMAGE[,NAME=VALUE...]  a file of 512-byte sectors at the next disk controller: profile=ide|scsi|cdrom|floppy|
-                        sabre|fast, write=no|copy|inplace, faults (hw/disk/README.md); may be repeated
-  --ether-in FILE       Ethernet frames for the target, a pcap file, with their timing: from trace event 1022 on ...
-  --ether-start CYCLE   ... or from this cycle on; log: each at the very cycle of its stamp, as a run's ether-in.pcap
-                        has it
-  --ether-out FILE      what the target sends, as a pcap file (DIR/ether.pcap)
-  --ether tap:NAME      the wire ends in a TAP device of this machine; what comes is in DIR/ether-in.pcap
-  --ether user          ... in a network of this process's own, without root (libslirp), whose router is 10.0.0.1;
-                        likewise
-  --ether-mbits N       the wire's speed, 10, 100 or 1000 Mbit/s (100)
-  --ether-unplug A:B    the cable is pulled in cycle A and back in cycle B
-  --max-cycles N        stop after N cycles (exit status 3)
-  --max-seconds S       stop after S seconds of this machine's time (exit status 3)
-  --hang-cycles N       report a hang after about N cycles without a sign of life (100000000, with --uart1 pty
-                        never; 0: never; exit status 4)
-  --wave FILE           write FST waves (needs the waves build); rising edge of cycle c at time 10*c
-  --wave-begin WHEN     first cycle in it: a number or cycle:N, or behind pc:SYMBOL[+OFFSET], pc:0xADDRESS or
-                        event:ID[:ARGUMENT] (the first cycle of the run)
-  --wave-end WHEN       first cycle not in it, the same way (the end of the run)
-  --wave-cycles N       instead of --wave-end: so many cycles
-  --stall-seconds S     report that the simulator itself stands still after S seconds (10; 0: never) ...
-  --max-stall S         ... and end it after S (exit status 5; 0: never)
-  --progress SECONDS    time between progress lines (5; 0: none)
-  --quiet               no progress, no notes on stderr
-  --target-status       when the target ends, end with the lowest 8 bits of its exit code, else with 1 unless it is 0
-  --evaluate-twice      compute each cycle as Verilator's eval() does, at both edges; slower, the result is the same
-  --no-skip             simulate also the cycles in which nothing can happen; the result is the same
-  --check-skip          simulate each stretch of them after all, and compare every register (exit status 2)
-  --checkpoint FILE     write the whole state of the run to FILE ...
-  --checkpoint-at WHEN  ... once: cycle:N (before it), pc:SYMBOL[+OFFSET] or pc:0xADDRESS (a hart retires it),
-                        event:ID[:ARGUMENT] (on the trace port)
-  --checkpoint-stop     and end there (exit status 0)
-  --restore FILE        go on from a checkpoint; image, boot arguments, seed and bit rates are its own
-  --nodes N             N machines instead of one, each with its outputs in DIR/node-K, K from 0; their boot arguments
-                        get node=K nodes=N. Restoring a checkpoint of one machine makes N of it
-  --node K:OPTION=VALUE an option (image, bootargs, uart1-in, poke, timeline, ...) for node K alone; may be repeated
-  --wire A.PORT:B.PORT:CYCLES  what node A sends on PORT (uart0, uart1, ether) reaches node B's PORT so many cycles
-                        after its last bit; one way; may be repeated. Several wires from and to ether make a switch
-  --jobs N              threads that carry nodes (1); the result is the same
-  --shuffle N           serve nodes in another order, by the seed N; the result is the same
-  --poke NAME=VALUE[@CYCLE]  write a register of the machine before a cycle (the first one simulated); may be repeated
-  --timeline FILE       what each hart does over time, for https://ui.perfetto.dev
-  --flame FILE          cycles by call stack, folded: for flame graphs
-  --latencies FILE      every interrupt, from its wire to its handler and to its thread, as CSV
-  --samples FILE        counters of every hart over time, as CSV, ...
-  --sample-cycles N     ... each of so many cycles (10000); with --timeline some of them there, too
-  --arrivals FILE       what comes over wires, as CSV: the cycle, the wire's place in the record, the bytes
-  --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
-exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 5 stall,
-130 interrupted
-)";
-
-constexpr uint64_t HANG_CYCLES = 100'000'000;
-
-// Options that are not one node's.
-const std::set<std::string> OF_THE_RUN = {
-    "--out",       "--console",  "--uart1",      "--max-cycles",    "--max-seconds", "--hang-cycles", "--stall-seconds",
-    "--max-stall", "--progress", "--checkpoint", "--checkpoint-at", "--restore",     "--ether"};
-// Options that several nodes cannot share, as each would write the same file.
-const std::set<std::string> OF_ONE_NODE = {"--wave",    "--probe-log", "--timeline",  "--flame",   "--latencies",
-                                           "--samples", "--uart1-out", "--ether-out", "--arrivals"};
+// What the declaration says of an option's value; `as` is how it was given.
+void check(const std::string &name, const std::string &as, const std::string &value)
+{
+    const Option &option = declared_options.at(name);
+    if (option.most && whole_number(as, value, option.most) < option.least)
+        throw Failure(format("%s: %s is out of range, %llu to %llu", as.c_str(), value.c_str(),
+                             (unsigned long long)option.least, (unsigned long long)option.most));
+    if (option.choices.empty() || std::count(option.choices.begin(), option.choices.end(), value))
+        return;
+    std::string all;
+    for (const std::string &choice : option.choices)
+        all += (all.empty() ? "" : ", ") + choice;
+    throw Failure(format("%s: '%s' is not one of %s", as.c_str(), value.c_str(), all.c_str()));
+}
 
 double seconds(const std::string &option, const std::string &text)
 {
@@ -136,13 +69,7 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
     auto number = [](uint64_t &to) {
         return [&to](const std::string &o, const std::string &v) { to = whole_number(o, v); };
     };
-    auto flow = [](bool &to) {
-        return [&to](const std::string &o, const std::string &v) {
-            if (v != "rts" && v != "none")
-                throw Failure(format("%s: '%s' is not one of rts, none", o.c_str(), v.c_str()));
-            to = v == "rts";
-        };
-    };
+    auto flow = [](bool &to) { return [&to](const std::string &, const std::string &v) { to = v == "rts"; }; };
     auto words = [](std::vector<std::string> &to) {
         return [&to](const std::string &o, const std::string &v) { to.push_back(unescaped(o, v)); };
     };
@@ -156,8 +83,8 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
     auto baud = [clock_hz](uint64_t &to) {
         return [&to, clock_hz](const std::string &o, const std::string &v) {
             to = whole_number(o, v);
-            if (to < 50 || to > clock_hz / 4)
-                throw Failure(format("%s: %s is out of range, 50 to %llu bit/s", o.c_str(), v.c_str(),
+            if (to > clock_hz / 4)
+                throw Failure(format("%s: %s is out of range, %llu bit/s at most", o.c_str(), v.c_str(),
                                      (unsigned long long)(clock_hz / 4)));
         };
     };
@@ -261,9 +188,11 @@ void set_for_node(Plan &plan, const std::string &text, uint64_t clock_hz)
     std::string name = "--" + text.substr(colon + 1, equals - colon - 1);
     auto options = option_table(node, clock_hz);
     auto option = options.find(name);
-    if (option == options.end() || OF_THE_RUN.count(name))
+    if (option == options.end() || declared_options.at(name).of == Option::RUN)
         throw Failure(format("--node: %s is no option of one node: %s", name.c_str() + 2, text.c_str()));
-    option->second("--node " + text.substr(0, equals), text.substr(equals + 1));
+    std::string as = "--node " + text.substr(0, equals), value = text.substr(equals + 1);
+    check(name, as, value);
+    option->second(as, value);
     node.given.insert(name);
 }
 
@@ -282,14 +211,9 @@ void complete(Arguments &a)
                                                                        {"pty", Arguments::Console::PTY},
                                                                        {"file", Arguments::Console::FILE},
                                                                        {"none", Arguments::Console::NONE}};
-    auto console = consoles.find(a.console_name);
-    if (console == consoles.end())
-        throw Failure(format("--console: '%s' is not one of tty, pty, file, none", a.console_name.c_str()));
-    a.console = console->second;
+    a.console = consoles.at(a.console_name);
     if (a.console == Arguments::Console::FILE && a.out.empty())
         throw Failure("--console file needs --out DIR");
-    if (a.uart1_name != "file" && a.uart1_name != "pty")
-        throw Failure(format("--uart1: '%s' is not one of file, pty", a.uart1_name.c_str()));
     a.uart1_pty = a.uart1_name == "pty";
     if (a.typed.size() > a.expected.size() && !a.expected.empty())
         throw Failure("--type: more than there are --expect: each is typed behind the --expect of the same number");
@@ -297,12 +221,10 @@ void complete(Arguments &a)
         throw Failure("--expect: give some text");
     if (a.uart1_pty && !a.uart1_in.empty())
         throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
-    if (a.ether_mbits != 10 && a.ether_mbits != 100 && a.ether_mbits != 1000)
-        throw Failure("--ether-mbits: give 10, 100 or 1000");
     if ((!a.ether_tap.empty() || a.ether_user) && !a.ether_in.empty())
         throw Failure("--ether and --ether-in: the wire has one far end, give one of the two");
     if (a.hang_cycles == UINT64_MAX)
-        a.hang_cycles = a.uart1_pty || !a.ether_tap.empty() || a.ether_user ? 0 : HANG_CYCLES;
+        a.hang_cycles = a.uart1_pty || !a.ether_tap.empty() || a.ether_user ? 0 : otherwise::HANG_CYCLES;
     uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
     if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
         throw Failure("--wave-begin must be before --wave-end");
@@ -311,8 +233,6 @@ void complete(Arguments &a)
     for (const char *option : {"--wave-begin", "--wave-end", "--wave-cycles"})
         if (a.given.count(option) && a.wave.empty())
             throw Failure(format("%s needs --wave FILE", option));
-    if (!a.sample_cycles)
-        throw Failure("--sample-cycles: at least 1");
     if (a.given.count("--sample-cycles") && a.samples.empty())
         throw Failure("--sample-cycles needs --samples FILE");
     if (a.hang_cycles && a.hang_cycles < 8)
@@ -333,18 +253,9 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
     Arguments &a = plan.common;
     auto options = option_table(a, clock_hz);
     std::vector<std::string> wires, for_nodes;
-    uint64_t nodes = 0, jobs = 1;
-    constexpr uint64_t MOST_NODES = 4096, MOST_JOBS = 256;
-    options["--nodes"] = [&](const std::string &o, const std::string &v) {
-        nodes = whole_number(o, v, MOST_NODES);
-        if (!nodes)
-            throw Failure("--nodes: at least 1");
-    };
-    options["--jobs"] = [&](const std::string &o, const std::string &v) {
-        jobs = whole_number(o, v, MOST_JOBS);
-        if (!jobs)
-            throw Failure("--jobs: at least 1");
-    };
+    uint64_t nodes = 0, jobs = otherwise::JOBS;
+    options["--nodes"] = [&](const std::string &o, const std::string &v) { nodes = whole_number(o, v); };
+    options["--jobs"] = [&](const std::string &o, const std::string &v) { jobs = whole_number(o, v); };
     options["--shuffle"] = [&](const std::string &o, const std::string &v) { plan.shuffle = whole_number(o, v); };
     options["--wire"] = [&](const std::string &, const std::string &v) { wires.push_back(v); };
     options["--node"] = [&](const std::string &, const std::string &v) { for_nodes.push_back(v); };
@@ -360,7 +271,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
     for (int i = 1; i < argc; i++) {
         std::string name = argv[i], value;
         if (name == "--help" || name == "-h") {
-            std::fputs(HELP, stdout);
+            std::fputs(options_help, stdout);
             return false;
         }
         if (auto flag = flags.find(name); flag != flags.end()) {
@@ -381,6 +292,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
                 throw Failure(format("%s needs a value", name.c_str()));
             value = argv[i];
         }
+        check(name, name, value);
         option->second(name, value);
         a.given.insert(name);
     }
@@ -397,8 +309,8 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
                 format("--console %s: the consoles of several nodes are file or none", a.console_name.c_str()));
         if (a.uart1_name != "file")
             throw Failure("--uart1 pty: a data line of one of several nodes cannot be a pseudo-terminal");
-        for (const std::string &option : OF_ONE_NODE)
-            if (a.given.count(option))
+        for (const std::string &option : a.given)
+            if (declared_options.at(option).of == Option::FILE)
                 throw Failure(format("%s: each node would write the same file: give --node K:%s=FILE", option.c_str(),
                                      option.c_str() + 2));
         if (a.checkpoint_at.kind != Moment::Kind::NONE && a.checkpoint_at.kind != Moment::Kind::CYCLE)

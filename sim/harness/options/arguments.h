@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "generated/options.h"
 #include "options/moment.h"
 #include "options/poke.h"
 
@@ -16,12 +17,12 @@ struct Shape {
     std::string bootargs;
     uint64_t seed = 0;
     bool has_seed = false;
-    uint64_t uart0_baud = 115200, uart1_baud = 115200;
+    uint64_t uart0_baud = otherwise::UART0_BAUD, uart1_baud = otherwise::UART1_BAUD;
     uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
     bool uart0_flow = false, uart1_flow = false; // its far end looks at the target's RTS
     std::vector<std::string> disks; // drives, as the command line has them
 
-    uint64_t ether_start = ETHER_START_PROGRAM, ether_mbits = 100;
+    uint64_t ether_start = ETHER_START_PROGRAM, ether_mbits = otherwise::ETHER_MBITS;
     uint64_t ether_unplug = UINT64_MAX, ether_plug = UINT64_MAX; // cycles at which the cable goes and comes back
 
     template <class Archive> void serialize(Archive &archive)
@@ -34,7 +35,7 @@ struct Shape {
 struct Arguments : Shape {
     enum class Console { TTY, PTY, FILE, NONE };
 
-    std::string image, out, uart1_in, uart1_out, uart1_name = "file";
+    std::string image, out, uart1_in, uart1_out, uart1_name = otherwise::UART1;
     std::string ether_in, ether_out, ether_tap;
     bool ether_user = false;
     std::string wave, probe_log, timeline, flame, latencies, samples, arrivals; // files of those who look on
@@ -43,8 +44,9 @@ struct Arguments : Shape {
     std::vector<std::string> expected, typed; // on the console: the n-th is typed once the n-th has been printed
     bool uart1_pty = false; // the data line is a pseudo-terminal, else files
     uint64_t max_cycles = UINT64_MAX;
-    uint64_t sample_cycles = 10'000;
-    uint64_t hang_cycles = UINT64_MAX; // not given: HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
+    uint64_t sample_cycles = otherwise::SAMPLE_CYCLES;
+    uint64_t hang_cycles =
+        UINT64_MAX; // not given: otherwise::HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
     Moment wave_begin, wave_end;
     uint64_t wave_cycles = UINT64_MAX;
     bool quiet = false;
@@ -52,8 +54,9 @@ struct Arguments : Shape {
     bool evaluate_twice = false; // as Verilator has it, see Model::cycle
     bool target_status = false; // end with the target's exit code and not with 1
     bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
-    double max_seconds = 0, progress = 5; // 0: none
-    uint64_t stall_seconds = 10, max_stall = 0; // of standing still: to report it, to end; 0: never
+    double max_seconds = otherwise::MAX_SECONDS, progress = otherwise::PROGRESS; // 0: none
+    uint64_t stall_seconds = otherwise::STALL_SECONDS,
+             max_stall = otherwise::MAX_STALL; // of standing still: to report it, to end; 0: never
     std::string checkpoint, restore; // files
     Moment checkpoint_at;
     bool checkpoint_stop = false; // the run ends there

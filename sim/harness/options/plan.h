@@ -11,8 +11,8 @@ struct Plan {
     std::vector<Arguments> nodes; // one at least; the common ones, and what differs
     bool several = false;         // --nodes was given: outputs are in a folder for each node
     std::vector<Wire> wires;
-    unsigned jobs = 1;    // threads that carry nodes
-    uint64_t shuffle = 0; // order of service: 0 by number, else what a generator begins with
+    unsigned jobs = otherwise::JOBS; // threads that carry nodes
+    uint64_t shuffle = otherwise::SHUFFLE; // order of service: 0 by number, else what a generator begins with
 };
 
 // Throws Failure with one line; returns false when the help was asked for and printed.
