@@ -27,7 +27,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sim.experiments import machine
+from sim.experiments import machine, meaning
 from sim.experiments.machine import Entry, Machine
 from sim.experiments.schema import SettingError, check, unknown
 from sim.images.kernel import checked_bootargs
@@ -41,6 +41,7 @@ ALL = ["*"]             # as the default of a key with choices: all of them
 FULL = "full"           # of layouts: as many as an interval of quantiles wants
 FULL_LAYOUTS = tuple(map(str, range(1, 21)))
 IMAGE = "@"             # before the name of an image of sim/images/disks.py
+ANY = (-(1 << 63), 1 << 63)
 FILE_BYTES = 65536      # the file that paper `sync` sends down its serial line
 
 
@@ -384,7 +385,9 @@ def read(path):
     try:
         table = tomllib.loads(path.read_text())
         check(table)
-        keys = {name: _key(name, entry) for name, entry in table["keys"].items()} | _machine_keys(table)
+        meant = meaning.parameters_of(table)
+        keys = {name: _key(name, entry, meant.get(name, [])) for name, entry in table["keys"].items()}
+        keys |= _machine_keys(table)
         if LayoutKey.name in keys:
             raise SettingError(f"keys {LayoutKey.name}: every experiment has this key, leave it out")
         layouts = LayoutKey().parse(written(table.get("layout", [0])))
@@ -398,6 +401,9 @@ def read(path):
             _check_kind(experiment, kind)
         for quick in (False, True):
             experiment.runs(experiment.settings([], quick), SoCConfig.clock_hz)
+        for name, entry in table["keys"].items():
+            if not (entry.get("range") or entry.get("choices") or meaning.has_domain(meant.get(name, []))):
+                raise SettingError(f"keys {name}: give a range or choices, as it is no declared parameter's value")
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -416,15 +422,22 @@ def _choices(name, entry):
     return declared[choices].choices
 
 
-def _key(name, entry):
-    choices = _choices(name, entry)
+def _key(name, entry, parameters):
+    """A key of a file: the values that its `parameters` may have, or, of these, its own."""
+    choices = meaning.choices_of(name, parameters, _choices(name, entry))
+    numbers = meaning.range_of(name, parameters, tuple(entry.get("range", ())))
+    if entry.get("choices") or entry.get("range"):      # the file says which of both it is
+        choices, numbers = (choices if "choices" in entry else ()), (numbers if "range" in entry else ())
     default = list(choices) if entry["default"] == ALL else entry["default"]
-    key = Key(name, entry["help"], default, choices, tuple(entry.get("range", ())),
-              entry.get("names", {}), entry.get("none", False))
+    key = Key(name, entry["help"], default, choices, numbers, entry.get("names", {}), entry.get("none", False))
     if key.none and not key.is_list:
         raise SettingError(f"keys {name}: none is for lists")
-    if bool(key.choices) == bool(key.range):
+    if key.choices and key.range:
         raise SettingError(f"keys {name}: give either a range or choices")
+    if not key.choices and not key.range:       # perhaps because something else is wrong: `read` says so last
+        values = default if key.is_list else [default]
+        are_words = values and isinstance(values[0], str)
+        key = dataclasses.replace(key, **({"choices": tuple(values)} if are_words else {"range": ANY}))
     return key
 
 

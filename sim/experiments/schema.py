@@ -27,7 +27,8 @@ class _Table(BaseModel):
 
 class KeyTable(_Table):
     """A setting: whole numbers of a `range`, or one of `choices`: a list, or the name of a build option or of `sync`,
-    whose choices it has. A list as default makes it a list; ["*"] has all choices."""
+    whose choices it has. Neither: those of the declared parameters whose value it is (meaning.py). A list as default
+    makes it a list; ["*"] has all choices."""
 
     help: str
     default: int | str | list[int] | list[str]

@@ -107,6 +107,16 @@ def checked_bootargs(words: Iterable[str]):
     boot.checked(words, None if held is None else _files_of(held))
 
 
+def boot_parameters(bootargs: str) -> dict[str, boot.Parameter]:
+    """What an image for these boot arguments reads, by name; nothing if there is no such run."""
+    try:
+        held = checked_runs(runs_of(bootargs))
+    except ValueError:
+        return {}
+    return {name: boot.widest(declared)
+            for name, declared in boot.known_to(None if held is None else _files_of(held)).items()}
+
+
 @functools.cache
 def _files_of(runs: tuple[str, ...]) -> frozenset[str]:
     """The files of bench/ and test/ that an image with these runs is made of, without their endings."""

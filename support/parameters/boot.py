@@ -4,6 +4,7 @@ KERNEL has those of every image, OF_FILES those that a run reads (`run=NAME`, ke
 kernel/ that reads them. C has them from `generated/boot.h` (headers.py): `bootargs_number(BOOT(kernel, hz))`.
 """
 
+import dataclasses
 from collections.abc import Iterable
 
 from support.parameters.declared import Parameter, ParameterError, close_match
@@ -346,6 +347,15 @@ def known_to(files: Iterable[str] | None) -> dict[str, list[Parameter]]:
                                  for one in of_file)):
         found.setdefault(parameter.name, []).append(parameter)
     return found
+
+
+def widest(declared: list[Parameter]) -> Parameter:
+    """Of a name that is declared more than once: what some of them takes."""
+    first, *others = declared
+    if others and all(one.range for one in declared):
+        ranges = [one.range or (0, 0) for one in declared]
+        return dataclasses.replace(first, range=(min(low for low, _ in ranges), max(high for _, high in ranges)))
+    return first
 
 
 def checked(words: Iterable[str], files: Iterable[str] | None = None):

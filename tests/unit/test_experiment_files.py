@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from sim.experiments import collected, definition
+from sim.experiments import collected, definition, meaning
 from sim.experiments.schema import SettingError
 from sim.results import record
 
@@ -64,9 +64,13 @@ def test_a_record_says_its_layout(tmp_path):
     ("description =", "describe =", ["unknown entry 'describe'", "'description'"]),
     ("[[runs]]", "[[run]]", ["unknown entry 'run'", "did you mean 'runs'"]),
     ("bootargs =", "bootarg =", ["unknown entry in runs 1 'bootarg'", "did you mean 'bootargs'"]),
-    ("range = [0, 65535]", "rang = [0, 65535]", ["unknown entry in keys link_latency 'rang'", "did you mean 'range'"]),
-    ("range = [0, 65535]", "", ["keys link_latency", "a range or choices"]),
-    ("range = [0, 65535]", "range = [0]", ["keys link_latency range", "at least 2"]),
+    ("range = [10, 1000000]", "rang = [10, 1000]", ["unknown entry in keys iterations 'rang'", "did you mean 'range'"]),
+    ("range = [10, 1000000]", "range = [0]", ["keys iterations range", "at least 2"]),
+    ("range = [10, 1000000]", "range = [10, 1000001]", ["keys iterations", "more than iterations takes, 1 to 1000000"]),
+    ("range = [10, 1000000]", "choices = [\"x\"]", ["iterations"]),
+    ("[keys.seed]", "[keys.more]\nhelp = \"x\"\ndefault = 0\n\n[keys.seed]",
+     ["keys more", "give a range or choices, as it is no declared parameter's value"]),
+    ("lock_debug = \"0\"", "lock_debug = \"{debug}\"", ["debug"]),
     ("result = \"table5\"  ", "result = 5  ", ["runs 1 result", "valid string"]),
     ("cycles = \"300_000", "#", ["runs 1 cycles", "required"]),
     ("default = [0, 75, 152, 304]", "default = [0, 70000]", ["link_latency: 70000 is out of range"]),
@@ -105,6 +109,49 @@ def test_a_wrong_entry_gets_one_line(tmp_path, before, after, said):
     assert "\n" not in text and text.startswith(f"{tmp_path}/mine.toml: ")
     for part in said:
         assert part in text
+
+
+MEANT = """
+[keys.mine]
+help = "x"
+default = [{default}]
+{own}
+[keys.seed]"""
+
+
+@pytest.mark.parametrize("default, own, used, domain", [
+    ("10", "", ("bootargs = \"", "bootargs = \"hz={one} "), "0 to 100000"),
+    ("10", "range = [9, 100]\n", ("bootargs = \"", "bootargs = \"hz={one} "), "9 to 100"),
+    ("10", "range = [9, 200000]\n", ("bootargs = \"", "bootargs = \"hz={one} "), None),
+    ("10", "", ("bootargs = \"", "bootargs = \"bufs={one} inodes={one} "), "0 to 1024"),
+    ("\"0\"", "", ("lock_debug = \"0\"", "lock_debug = \"{one}\""), "0, 1"),
+    ("\"1\"", "choices = [\"1\"]\n", ("lock_debug = \"0\"", "lock_debug = \"{one}\""), "1"),
+    ("\"1\"", "choices = [\"1\", \"2\"]\n", ("lock_debug = \"0\"", "lock_debug = \"{one}\""), None),
+    ("\"ide\"", "", ("bootargs = \"", "disk = \"1024,profile={one}\"\nbootargs = \""),
+     "ide, scsi, cdrom, floppy, sabre, fast"),
+    ("\"rts\"", "", ("bootargs = \"", "flow = \"{one}\"\nbootargs = \""), "none, rts"),
+    ("2", "", ("bootargs = \"", "poke = { link_jitter = \"{one}\" }\ncheckpoint = \"cycle:9\"\nbootargs = \""),
+     "0 to 65535"),
+])
+def test_a_key_has_the_values_of_the_parameter_it_is_given_to(tmp_path, default, own, used, domain):
+    changes = [("[keys.seed]", MEANT.format(default=default, own=own)),
+               ("\"link_latency\" } ", "\"link_latency\", one = \"mine\" } "), used]
+    if domain:
+        assert load(tmp_path, *changes).keys["mine"].domain() == domain
+    else:
+        with pytest.raises(SettingError, match="keys mine: "):
+            load(tmp_path, *changes)
+
+
+def test_our_files_say_only_what_their_parameters_do_not():
+    for name in definition.names():
+        table = tomllib.loads((definition.FOLDER / f"{name}.toml").read_text())
+        meant = meaning.parameters_of(table)
+        for key, entry in table["keys"].items():
+            parameters = meant.get(key, [])
+            assert tuple(entry.get("range", ())) != meaning.range_of(key, parameters, ()) or "range" not in entry, key
+            choices = entry.get("choices", ())
+            assert not choices or set(choices) != set(meaning.choices_of(key, parameters, ())), key
 
 
 def test_a_report_module_beside_the_file_is_found_and_a_missing_one_named(tmp_path):
