@@ -21,37 +21,19 @@
 #include "fs/vfs.h"
 #include "lib/minmax.h"
 #include "lib/random.h"
-#include "lib/symbols.h"
 #include "mem/page.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
 #include "test/host/host.h"
 
 #define PAGES 2048
-#define BASE 0x40000000u
+#define RAM_PAGES PAGES
+
+#include "test/host/ram.h"
 /* Of an image and of its indexes' hashes: mke2fs would draw them. HASH_SEED of the environment gives another. */
 #define SAME_UUID "${HASH_SEED:-00000000-0000-4000-8000-000000000001}"
 
-static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
 char bootargs[64];
-
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
-
-uint32_t page_address(const void *pointer)
-{
-    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
-    return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
-}
-
-const char *symbol_of(uint32_t pc, uint32_t *offset)
-{
-    (void)pc, (void)offset;
-    return 0;
-}
 
 /* The device: its I/O ends some time later, in any order. ---------------------------------------------------------- */
 

@@ -9,21 +9,10 @@
 #include "test/host/host.h"
 
 #define PAGES 70 /* that are given out; one before them says which are in the list */
-#define BASE 0x40000000u
+#define RAM_PAGES (PAGES + 1)
 #define CHOICES 16
 
-static uint8_t memory[(PAGES + 1) * PAGE_SIZE] __attribute__((aligned(4096)));
-
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
-
-uint32_t page_address(const void *pointer)
-{
-    return BASE + (uint32_t)((uintptr_t)pointer - (uintptr_t)memory);
-}
+#include "test/host/ram.h"
 
 static void order_of_pages(uint32_t seed, uint32_t page[PAGES])
 {

@@ -13,7 +13,6 @@
 #include "dev/clock.h"
 #include "lib/minmax.h"
 #include "lib/random.h"
-#include "lib/symbols.h"
 #include "mem/page.h"
 #include "net/if_ether.h"
 #include "net/in.h"
@@ -41,39 +40,22 @@ void tcp_input(struct mbuf *m, uint32_t header)
 
 #define FUZZ_FRAMES 1000000 /* as many times more as HOST_TIMES says */
 #define PAGES 64
-#define BASE 0x40000000u
+#define RAM_PAGES PAGES
 #define OUR_IP 0x0a000002u
 #define PEER_IP 0x0a000001u
 #define ARP_BYTES 28
 #define LEAST 60 /* bytes of a frame */
 
+#include "test/host/ram.h"
+
 static const uint8_t US[6] = {2, 'I', 'L', 'K', 0, 2}, PEER[6] = {2, 0, 0, 0, 0, 1};
-static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
 static struct mbuf *sent[8];
 static uint64_t now;
 static unsigned sent_count;
 
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
-
-uint32_t page_address(const void *pointer)
-{
-    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
-    return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
-}
-
 uint64_t cycles64(void)
 {
     return now;
-}
-
-const char *symbol_of(uint32_t pc, uint32_t *offset)
-{
-    (void)pc, (void)offset;
-    return 0;
 }
 
 static void keep(struct mbuf *m)

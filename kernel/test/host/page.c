@@ -10,22 +10,11 @@
 #include "lib/random.h"
 #include "test/host/host.h"
 
-#define BASE 0x40000000u
 #define PAGES 300
+#define RAM_PAGES PAGES
 #define HARTS 3
 
-static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
-
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
-
-uint32_t page_address(const void *pointer)
-{
-    return BASE + (uint32_t)((const uint8_t *)pointer - memory);
-}
+#include "test/host/ram.h"
 
 /* The model: whose a page is; what is nobody's can be had. */
 enum owner { NOBODY, ALLOCATED, BORROWED, ROW };

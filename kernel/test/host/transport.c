@@ -12,31 +12,19 @@
 #include "test/host/host.h"
 
 #define RAM_PAGES 600
-#define BASE 0x40000000u
 #define MESSAGES 60
 #define MOST_FRAMES 4000
 #define PORTS 4
 #define PEER 1
 #define HEADER sizeof(struct wire_header)
 
+#include "test/host/ram.h"
+
 /* ---- What the kernel has below it. */
 
-static uint8_t memory[RAM_PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
 struct net_address net_own = {{2, 'I', 'L', 'K', 0, 2}, 0, 0};
 uint16_t ipc_node;
 uint32_t run_seed;
-
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
-
-uint32_t page_address(const void *pointer)
-{
-    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
-    return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
-}
 
 uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
 {

@@ -9,35 +9,15 @@
 
 #include "lib/minmax.h"
 #include "lib/random.h"
-#include "lib/symbols.h"
 #include "mem/page.h"
 #include "test/host/host.h"
 
 #define PAGES 40
-#define BASE 0x40000000u
+#define RAM_PAGES (PAGES + 1)
 #define HARTS 4
 #define MOST 4000 /* objects */
 
-static uint8_t memory[(PAGES + 1) * PAGE_SIZE] __attribute__((aligned(4096)));
-
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
-
-/* What is not of the pages has an address that they have not. */
-uint32_t page_address(const void *pointer)
-{
-    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
-    return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
-}
-
-const char *symbol_of(uint32_t pc, uint32_t *offset)
-{
-    (void)pc, (void)offset;
-    return 0;
-}
+#include "test/host/ram.h"
 
 static void on(unsigned hart)
 {
