@@ -95,9 +95,10 @@ static bool timer_runs;
 static volatile bool watching; /* the timer looks for nodes that are silent */
 static uint32_t ticks; /* of the timer */
 static uint32_t retry; /* of its ticks until a packet is sent again */
-static uint32_t tries; /* after which a node is given up: each takes twice as long as the one before, up to 32 times */
-static uint32_t probe; /* cycles after which a node is asked whether it is there */
-static uint32_t begun; /* epoch of all peers, at first */
+static uint32_t
+    transport_tries; /* after which a node is given up: each takes twice as long as the one before, up to 32 times */
+static uint32_t transport_probe; /* cycles after which a node is asked whether it is there */
+static uint32_t transport_begun; /* epoch of all peers, at first */
 static uint64_t cut, healed; /* cycles in between which the wire does not reach this node */
 struct transport_counts transport_counts;
 void (*transport_node_died)(unsigned node);
@@ -345,7 +346,7 @@ static struct peer *peer_of(unsigned node)
     struct peer *fresh = zone_alloc(&peer_zone);
     if (!fresh)
         return 0;
-    *fresh = (struct peer){.node = (uint16_t)node, .epoch = begun, .heard = cycles32()};
+    *fresh = (struct peer){.node = (uint16_t)node, .epoch = transport_begun, .heard = cycles32()};
     fresh->last = &fresh->first;
     fresh->ready_last = &fresh->ready;
     lock_init(&fresh->lock, &peer_class, "ipc peer");
@@ -537,7 +538,8 @@ static void input_thread(void *arg)
 /* The node is asked, if nothing has been heard of it for a while and somebody may wait for it. */
 static void probe_node(struct peer *peer, unsigned node)
 {
-    if (!probe || peer->dying || peer->first || cycles32() - peer->heard < probe || !ports_related(node))
+    if (!transport_probe || peer->dying || peer->first || cycles32() - peer->heard < transport_probe ||
+        !ports_related(node))
         return;
     struct port *host = port_known(node, UID_HOST);
     struct message *m = host ? message_alloc(MESSAGE_PROBE) : 0;
@@ -562,7 +564,7 @@ static void timer_tick(void)
         if (!*(struct message *volatile *)&peer->first)
             continue;
         mutex_lock(&peer->lock);
-        bool dies = peer->first && peer->tries > tries;
+        bool dies = peer->first && peer->tries > transport_tries;
         if (dies) {
             peer_died(peer);
         } else if (peer->first) {
@@ -578,9 +580,9 @@ static void timer_tick(void)
 /* Clock ticks until the next look at who is silent; NO_LIMIT: nobody is to be missed. */
 static uint32_t watch_ticks(void)
 {
-    for (unsigned n = 0; n < node_total && probe; n++)
+    for (unsigned n = 0; n < node_total && transport_probe; n++)
         if (peers[n] && ports_related(n))
-            return (uint32_t)((uint64_t)probe * clock_hz() / CLOCK_HZ) / 2 + 1;
+            return (uint32_t)((uint64_t)transport_probe * clock_hz() / CLOCK_HZ) / 2 + 1;
     return NO_LIMIT;
 }
 
@@ -612,10 +614,10 @@ void transport_start(unsigned nodes)
     if (nodes > PORT_NODES)
         panic("%u nodes: there may be %u", nodes, PORT_NODES);
     node_total = nodes;
-    begun = cycles32() | 1;
+    transport_begun = cycles32() | 1;
     retry = bootargs_number(BOOT(kernel, ipc_retry)) / TICK_MS + 1;
-    tries = bootargs_number(BOOT(kernel, ipc_tries));
-    probe = bootargs_number(BOOT(kernel, ipc_probe)) * (CLOCK_HZ / 1000);
+    transport_tries = bootargs_number(BOOT(kernel, ipc_tries));
+    transport_probe = bootargs_number(BOOT(kernel, ipc_probe)) * (CLOCK_HZ / 1000);
     if (bootargs_number(BOOT(kernel, ipc_cut)) && bootargs_number(BOOT(kernel, ipc_cut_node)) == ipc_node) {
         cut = cycles64() + (uint64_t)bootargs_number(BOOT(kernel, ipc_cut)) * (CLOCK_HZ / 1000000);
         healed = cut + (uint64_t)bootargs_number(BOOT(kernel, ipc_heal)) * (CLOCK_HZ / 1000000);
@@ -631,15 +633,15 @@ void transport_start(unsigned nodes)
 
 bool transport_has_given_up(unsigned node)
 {
-    return peers[node] && *(volatile uint32_t *)&peers[node]->epoch != begun;
+    return peers[node] && *(volatile uint32_t *)&peers[node]->epoch != transport_begun;
 }
 
 uint32_t transport_patience(void)
 {
     uint32_t wait = 0;
-    for (uint32_t i = 0; i <= tries; i++)
+    for (uint32_t i = 0; i <= transport_tries; i++)
         wait += (retry + 1) << MIN(i, 5u);
-    return wait * TICK_MS + 2 * (probe / (CLOCK_HZ / 1000));
+    return wait * TICK_MS + 2 * (transport_probe / (CLOCK_HZ / 1000));
 }
 
 bool transport_is_cut(void)

@@ -539,8 +539,8 @@ static void begin(uint32_t seed)
         ports[i].uid = 100 + i;
     node_total = 2;
     retry = 3;
-    tries = 12;
-    begun = 100;
+    transport_tries = 12;
+    transport_begun = 100;
     luck = random_from(seed, 1);
 }
 
@@ -680,7 +680,7 @@ HOST_TEST(a_node_that_has_rights_is_asked_when_it_is_silent)
 {
     begin(1);
     peer_of(PEER);
-    probe = 1000;
+    transport_probe = 1000;
     timer_tick();
     cycles_now = 5000;
     timer_tick();
