@@ -50,7 +50,7 @@ static struct tty tty;
 static struct block_device *disk;
 static uint32_t losses_request, next_sector, over;
 static volatile bool stop, starved;
-static uint64_t give_up; /* cycles64() */
+static uint64_t losses_until; /* cycles64() */
 DEFINE_EVENT(stopped, "losses", SPL_BIO);
 DEFINE_SIMPLE_LOCK(disk_lock, "losses", SPL_BIO);
 static unsigned under_way;
@@ -96,7 +96,7 @@ static void losses_tick(void *arg)
 {
     (void)arg;
     arrivals_acknowledge(TICKER_WIRE);
-    if (!stop && cycles64() > give_up) {
+    if (!stop && cycles64() > losses_until) {
         starved = stop = true;
         trace(TRACE_ETHER_FLOOD, 0);
     }
@@ -127,7 +127,7 @@ static int losses(void)
     for (unsigned q = 0; q < ETHER_QUEUES; q++)
         handlers_time(PIC_SOURCE_ETHER(q), "ether");
     uint64_t characters = bootargs_number(BOOT(bench_losses, patience)) + serial_depth(&serial_data);
-    give_up = cycles64() + PATIENCE * (n + characters) * 10 * CLOCK_HZ / baud;
+    losses_until = cycles64() + PATIENCE * (n + characters) * 10 * CLOCK_HZ / baud;
     start_ticker();
     start_disk();
     uint64_t begin = cycles64();

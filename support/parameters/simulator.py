@@ -65,10 +65,10 @@ OPTION_LIST = (
     _word("console", "tty pty file none", "where the console leads: tty, pty, file or none; file with --out, else tty",
           None, of=RUN),
     _baud("uart0-baud", "console line"),
-    _word("uart0-flow", "none rts", "rts: what is typed waits while the target's RTS is off, and ^D is typed behind the "
-          "end of standard input", "none"),
-    _text("expect", "TEXT", "wait until the console has printed this; given again, for one behind the other. When the "
-          "last has been printed and nothing is left to type, the run ends, with exit status 0", repeated=True),
+    _word("uart0-flow", "none rts", "rts: what is typed waits while the target's RTS is off, and ^D is typed behind "
+          "the end of standard input", "none"),
+    _text("expect", "TEXT", "wait until the console has printed this; given again, for one behind the other. When "
+          "the last has been printed and nothing is left to type, the run ends, with exit status 0", repeated=True),
     _text("type", "TEXT", "type this when the --expect of the same number has been printed; without any, at once. "
           "\\n, \\r, \\t, \\\\, \\xHH", repeated=True),
     _baud("uart1-baud", "data line"),
