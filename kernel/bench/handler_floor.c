@@ -248,7 +248,7 @@ static void answer_echoes(uint32_t rounds)
 {
     ether_control_write(0);
     ether_rx1_base_write((uintptr_t)received); /* the queue of 10.0.0.1's packets; the other has no buffers */
-    ether_tx_base_write((uintptr_t)sent);
+    ether_tx_base_write((uintptr_t)handler_floor_sent);
     ether_rx_mask_write(RING - 1);
     ether_tx_mask_write(RING - 1);
     ether_mac_first_write(2 | 'I' << 8);
@@ -270,9 +270,9 @@ static void answer_echoes(uint32_t rounds)
         TIMED_BEGIN();
         uint32_t state = received[at].status;
         turn_round((uint16_t *)(rooms[at] + ETHER_PAD));
-        sent[at].address = (uintptr_t)rooms[at] + ETHER_PAD;
-        sent[at].size = state & 0xffff;
-        sent[at].status = 0;
+        handler_floor_sent[at].address = (uintptr_t)rooms[at] + ETHER_PAD;
+        handler_floor_sent[at].size = state & 0xffff;
+        handler_floor_sent[at].status = 0;
         io_fence();
         ether_tx_tail_write((n + 1) % RING);
         sample[n] = TIMED_END();
@@ -280,7 +280,7 @@ static void answer_echoes(uint32_t rounds)
         io_fence();
         ether_rx1_tail_write(at);
     }
-    WAIT(sent[(rounds - 1) % RING].status & DONE, "Ethernet");
+    WAIT(handler_floor_sent[(rounds - 1) % RING].status & DONE, "Ethernet");
     while (ether_status_read() & 1 << CSR_ETHER_STATUS_SENDING_OFFSET)
         ;
     ether_control_write(0);
