@@ -39,6 +39,7 @@ from sim.commands.run import resume, run
 from sim.commands.simulate import sim
 from sim.commands.vsuite import vsuite
 from support.parameters.build import SCHEMES
+from support.version import VERSION
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
@@ -66,8 +67,10 @@ app.command(cls=GroupedCommand)(sim)
 
 
 @app.callback(invoke_without_command=True)
-def top(context: typer.Context):
-    if context.invoked_subcommand is None:
+def top(context: typer.Context, version: Annotated[bool, typer.Option("--version", help="print the version")] = False):
+    if version:
+        print(f"interlock {VERSION}")
+    elif context.invoked_subcommand is None:
         print(context.get_help())
 
 

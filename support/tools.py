@@ -8,6 +8,7 @@ import subprocess
 from importlib import metadata
 
 from support.cache import REPO, build_root
+from support.version import VERSION
 
 # program: (arguments that print its version, oldest version that works, where it comes from)
 PROGRAMS = {
@@ -43,7 +44,7 @@ def check():
     if missing:
         sources = ", ".join(f"{name} ({PROGRAMS[name][2]})" for name in missing)
         raise ToolError(f"missing tools: {sources}; run 'make setup'")
-    versions = {"python": platform.python_version()}
+    versions = {"interlock": VERSION, "python": platform.python_version()}
     for name, (arguments, oldest, source) in PROGRAMS.items():
         version = program_version(name, arguments)
         if version is None:

@@ -5,6 +5,7 @@
  */
 #include <generated/csr.h>
 #include <generated/soc.h>
+#include <generated/version.h>
 #include <string.h>
 
 #include "arch/accounting.h"
@@ -54,8 +55,8 @@ static void main_thread(void *arg)
     (void)arg;
     char name[24];
     bool wait = debug_init();
-    kprintf("Interlock kernel, " SYNC_NAME ", harts %u, clock %lu Hz, build %08lx%08lx\n", hart_count,
-            (unsigned long)CONFIG_CLOCK_FREQUENCY, (unsigned long)(identity_fingerprint_read() >> 32),
+    kprintf("Interlock kernel, " SYNC_NAME ", harts %u, clock %lu Hz, build %08lx%08lx, version " INTERLOCK_VERSION "\n",
+            hart_count, (unsigned long)CONFIG_CLOCK_FREQUENCY, (unsigned long)(identity_fingerprint_read() >> 32),
             (unsigned long)identity_fingerprint_read());
     if (wait) {
         console_flush();

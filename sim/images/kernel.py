@@ -17,7 +17,7 @@ from soc.config import SoCConfig
 from support.cache import REPO, Input, cached, digest
 from support.parameters import boot, build
 from support.parameters.build import LINKED, OPTIONS, PROFILE, SCHEMES, SYNC
-from support.parameters.headers import boot_header, options_makefile, schemes_header
+from support.parameters.headers import boot_header, options_makefile, schemes_header, version_header
 from user.archive import archive
 
 WRONG_SCHEMES = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong").glob("*.h")))
@@ -153,7 +153,8 @@ def _headers(soc: SoCArtifacts) -> dict[str, Input]:
     """The generated headers as the kernel sees them, by name: without what tells how many harts there are."""
     found: dict[str, Input] = {path.relative_to(soc.include).as_posix(): OF_HARTS.sub("", path.read_text())
                                for path in sorted(soc.include.rglob("*.h"))}
-    return found | {"generated/boot.h": boot_header(), "generated/schemes.h": schemes_header()}
+    return found | {"generated/boot.h": boot_header(), "generated/schemes.h": schemes_header(),
+                    "generated/version.h": version_header()}
 
 
 def _folder_of(headers: dict[str, Input]) -> Path:

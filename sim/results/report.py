@@ -150,14 +150,15 @@ def write(directory):
     made = load(directory)
     tables = made.all_tables()
     record.write_json(directory / "summary.json", plain(made.summary))
-    record.write_text(directory / "report.md", markdown(made.summary, tables, made.plots))
+    record.write_text(directory / "report.md", markdown(made.summary, tables, made.plots, made.experiment["tools"].get("interlock")))
     for plot in made.plots:
         plot.write(directory)
     record.write_text(directory / "report.html", render.render(experiment.page(made)))
     return made.summary, tables
 
 
-def markdown(summary, tables, plots=()):
+def markdown(summary, tables, plots=(), version=None):
+    """The report as text; `version`: of Interlock, with which the runs were made."""
     settings = ", ".join(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
                          for name, value in summary["settings"].items())
     lines = [f"# {summary['experiment']}", ""]
@@ -166,7 +167,8 @@ def markdown(summary, tables, plots=()):
             lines += [f"**{heading.capitalize()}.** {summary[heading]}", ""]
     lines += [line for plot in plots[:1] for line in (f"![{plot.title}]({plot.name}.svg)", "")]
     lines += [f"Settings: {settings}.",
-              f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed.", "",
+              f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed."
+              f"{f' Interlock {version}.' if version else ''}", "",
               sampling.note(summary["sampling"]), ""]
     for table in tables:
         lines += [table.markdown(), ""]

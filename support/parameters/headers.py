@@ -10,6 +10,7 @@ from support.parameters import drive, simulator
 from support.parameters.boot import KERNEL, OF_FILES, REGISTERS
 from support.parameters.build import KERNELS, MACROS, OPTIONS, SCHEME_LIST, SCHEMES, SYNC, WITHOUT_LOCKS
 from support.parameters.declared import Parameter
+from support.version import VERSION
 
 BOOT = """\
 /*
@@ -54,6 +55,11 @@ def boot_header() -> str:
     of_kernel = "".join(_boot("kernel", one) for one in KERNEL)
     return (f"{BOOT}{of_kernel}{of_files}\n/* The registers that boot arguments of the same name set. */\n"
             f"#define BOOT_REGISTERS(X){registers}\n#endif\n")
+
+
+def version_header() -> str:
+    """generated/version.h."""
+    return f'#ifndef VERSION_H\n#define VERSION_H\n#define INTERLOCK_VERSION "{VERSION}"\n#endif\n'
 
 
 def schemes_header() -> str:
@@ -137,7 +143,8 @@ def simulator_header() -> str:
 
 
 OF_HARNESS = {"drives.h": drives_header, "options.h": simulator_header}
-MADE = {"boot.h": boot_header, "schemes.h": schemes_header, "options.mk": options_makefile} | OF_HARNESS
+MADE = {"boot.h": boot_header, "schemes.h": schemes_header, "version.h": version_header,
+        "options.mk": options_makefile} | OF_HARNESS
 
 
 def harness_headers() -> Path:
