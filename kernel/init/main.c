@@ -55,9 +55,9 @@ static void main_thread(void *arg)
     (void)arg;
     char name[24];
     bool wait = debug_init();
-    kprintf("Interlock kernel, " SYNC_NAME ", harts %u, clock %lu Hz, build %08lx%08lx, version " INTERLOCK_VERSION "\n",
-            hart_count, (unsigned long)CONFIG_CLOCK_FREQUENCY, (unsigned long)(identity_fingerprint_read() >> 32),
-            (unsigned long)identity_fingerprint_read());
+    kprintf("Interlock kernel, " SYNC_NAME ", harts %u, clock %lu Hz, build %08lx%08lx, version %s\n", hart_count,
+            (unsigned long)CONFIG_CLOCK_FREQUENCY, (unsigned long)(identity_fingerprint_read() >> 32),
+            (unsigned long)identity_fingerprint_read(), INTERLOCK_VERSION);
     if (wait) {
         console_flush();
         debug_break();

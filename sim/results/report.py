@@ -150,7 +150,8 @@ def write(directory):
     made = load(directory)
     tables = made.all_tables()
     record.write_json(directory / "summary.json", plain(made.summary))
-    record.write_text(directory / "report.md", markdown(made.summary, tables, made.plots, made.experiment["tools"].get("interlock")))
+    version = made.experiment["tools"].get("interlock")
+    record.write_text(directory / "report.md", markdown(made.summary, tables, made.plots, version))
     for plot in made.plots:
         plot.write(directory)
     record.write_text(directory / "report.html", render.render(experiment.page(made)))
