@@ -20,10 +20,8 @@ struct message *message_alloc(uint32_t id)
     return m;
 }
 
-void message_free(struct message *m)
+static void drop_rights(struct message *m)
 {
-    if (m->unsent)
-        m->unsent(m);
     if (m->to.port)
         port_drop(m->to.port, m->to.type);
     if (m->reply.port)
@@ -31,6 +29,25 @@ void message_free(struct message *m)
     for (unsigned i = 0; i < m->rights; i++)
         if (m->right[i].port)
             port_drop(m->right[i].port, m->right[i].type);
+}
+
+void message_redirect(struct message *m, struct port *to, enum right_type type, uint32_t id)
+{
+    drop_rights(m);
+    m->to = (struct right){to, type};
+    m->reply = (struct right){0};
+    m->rights = 0;
+    m->id = id;
+    m->unsent = 0;
+    m->wire_epoch = 0;
+    m->wire_reply = (struct wire_right){0};
+}
+
+void message_free(struct message *m)
+{
+    if (m->unsent)
+        m->unsent(m);
+    drop_rights(m);
     for (unsigned i = 0; i < MESSAGE_PAGES; i++)
         if (m->page[i])
             page_free(m->page[i]);

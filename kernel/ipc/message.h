@@ -78,6 +78,9 @@ static inline struct port *message_take_right(struct message *m, unsigned i)
     return p;
 }
 
+/* It goes there now, as `id`, with its bytes and pages; its rights go. The right is the message's from now on. */
+void message_redirect(struct message *m, struct port *to, enum right_type type, uint32_t id);
+
 /* A reply to `request`, by its reply right, which it takes; 0: memory is out, or none is wanted. */
 struct message *message_reply_to(struct message *request);
 /* The same with a body of one word, an error number, and sent; the request is freed. */

@@ -63,10 +63,10 @@ static struct vector_object *object_of(const struct message *m, uint32_t n)
 /* ---- Making one. */
 
 /* The object's number and 1; 0: memory is out. *fresh: it was not in it. */
-static uint32_t add_object(struct message *m, struct vm_object *object, unsigned steps, bool *fresh)
+static uint32_t add_object(struct message *m, struct vm_object *object, unsigned steps, bool shared, bool *fresh)
 {
     struct vector_head *h = vector_head_of(m);
-    struct port *p = xmm_export(object, steps & STEP_HIERARCHICAL);
+    struct port *p = shared ? xmm_export_shared(object) : xmm_export(object, steps & STEP_HIERARCHICAL);
     if (!p)
         return 0;
     *fresh = false;
@@ -95,18 +95,18 @@ static uint32_t add_object(struct message *m, struct vm_object *object, unsigned
 }
 
 /* The object with what lies below it, as deep as the steps say: its number and 1. 0: memory is out. */
-static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned steps)
+static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned steps, bool shared)
 {
     bool fresh, through;
-    uint32_t offset, first = add_object(m, object, steps, &fresh), above = first;
+    uint32_t offset, first = add_object(m, object, steps, shared, &fresh), above = first;
     vm_object_reference(object);
-    for (unsigned depth = 0; above && (depth < 1 || steps & STEP_EAGER_CHAIN); depth++) {
+    for (unsigned depth = 0; above && !shared && (depth < 1 || steps & STEP_EAGER_CHAIN); depth++) {
         struct vm_object *below = vm_object_below(object, &offset, &through);
         vm_object_release(object);
         object = below;
         if (!below)
             break;
-        uint32_t n = add_object(m, below, steps, &fresh);
+        uint32_t n = add_object(m, below, steps, false, &fresh);
         object_of(m, above - 1)->below = n;
         above = n;
     }
@@ -146,10 +146,8 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
                                     .maximum = (uint8_t)r.maximum,
                                     .inherit = (uint8_t)r.inherit,
                                     .flags = (r.needs_copy ? NEEDS_COPY : 0) | (r.charged ? CHARGED : 0)};
-        if (r.inherit == VM_INHERIT_SHARE)
-            error = -EOPNOTSUPP; /* nothing keeps several nodes' writes together */
         if (r.object) {
-            v->object = add_chain(m, r.object, steps);
+            v->object = add_chain(m, r.object, steps, r.inherit == VM_INHERIT_SHARE);
             if (!v->object && !error)
                 error = -ENOMEM;
             vm_object_release(r.object);

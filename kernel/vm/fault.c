@@ -197,26 +197,35 @@ static COLD int vm_fault_failed(struct fault *f, struct vm_page *p)
 }
 
 /* The pager withholds a right: it is told, and this thread waits for news of the page. */
-static COLD int unlock_page(struct fault *f, struct vm_page *p)
+static COLD int unlock_page(struct fault *f, struct vm_page *p, unsigned rights)
 {
     struct vm_object *o = p->object;
     const struct vm_pager *pager = o->pager;
     uint32_t memory = o->memory, index = p->index;
     vm_control_t control = o->control;
-    if (!pager->data_unlock) {
+    bool home = o->shared == VM_SHARED_HOME;
+    int error = o->destroyed || (!home && !pager) ? -EIO : !home && !pager->data_unlock ? -EACCES : 0;
+    if (error) {
         vm_object_unlock(f->first);
         lock_done(&f->map->lock);
-        return -EACCES;
+        return error;
     }
     if (p->unlocking) { /* somebody has asked */
         vm_page_sleep(p, f->first, &f->map->lock);
         return AGAIN;
     }
     p->unlocking = true;
+    if (home)
+        o->references++; /* the page alone does not keep it */
     vm_object_unlock(f->first);
-    pager->data_unlock(memory, control, index, 1, f->rights & PAGE_RIGHTS);
+    if (home)
+        error = vm_shared_want(o, index, rights);
+    else
+        pager->data_unlock(memory, control, index, 1, rights);
     lock_done(&f->map->lock);
-    return AGAIN;
+    if (home)
+        vm_object_release(o);
+    return error == -ENOMEM ? MEMORY : error ? error : AGAIN;
 }
 
 /*
@@ -357,8 +366,9 @@ static int resolve(struct fault *f)
         }
         if (p->error)
             return vm_fault_failed(f, p);
-        if (p->locked & f->rights)
-            return unlock_page(f, p);
+        unsigned wanted = o == f->first ? f->rights & PAGE_RIGHTS : PAGE_READ; /* what lies below is only copied */
+        if (p->locked & wanted)
+            return unlock_page(f, p, wanted);
         if (p->inactive)
             VM_COUNT(reactivations);
         bool copied;

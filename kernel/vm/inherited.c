@@ -111,6 +111,8 @@ int vm_object_read(struct vm_object *object, uint32_t wanted, bool through, void
             vm_object_lock(object);
         } else if (p->error) {
             result = failed(p);
+        } else if (p->locked & PAGE_READ) {
+            result = at->shared == VM_SHARED_HOME ? vm_shared_await(at, p, PAGE_READ) : -EIO;
         } else {
             p->busy = true;
             at->busy++;

@@ -26,6 +26,7 @@
 #include "vm/page.h"
 #include "vm/pmap.h"
 #include "vm/radix.h"
+#include "vm/shared.h"
 
 #define LINE 64 /* of the data cache: what a fault looks at is to be in few */
 
@@ -53,6 +54,7 @@ struct vm_object {
     vm_control_t control;   /* ours, if there is a pager */
     SLIST_ENTRY(vm_object) controls;
     uint8_t strategy; /* enum vm_copy_strategy */
+    uint8_t shared;   /* VM_SHARED_*: other nodes have pages of it, too */
 };
 
 #define VM_PAGED ((struct vm_page *)4)
@@ -168,6 +170,14 @@ extern struct simple_lock vm_families_lock;
 /* ---- pager.c */
 void vm_control_add(struct vm_object *object);
 void vm_control_remove(struct vm_object *object);
+struct vm_object *vm_control_object(vm_control_t control); /* with its family's lock, or 0 */
+
+/* ---- shared.c */
+int vm_shared_want(struct vm_object *object, uint32_t page, unsigned rights); /* of VM_SHARED_HOME; not locked */
+/* The same with the family's lock, and sleeping on the page if somebody has asked; the caller looks again. */
+int vm_shared_await(struct vm_object *object, struct vm_page *page, unsigned rights);
+/* A copy of a shared object; the lock is let go of meanwhile. */
+struct vm_object *vm_shared_copy(struct vm_object *object, uint32_t *shoot);
 
 /* ---- map.c: with the map's lock */
 struct vm_entry *vm_map_entry_at(struct vm_map *map, uint32_t address); /* or 0 */

@@ -553,7 +553,9 @@ int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned
     if (object) {
         vm_object_lock(object);
         object->strategy = VM_COPY_ASYMMETRIC; /* it is to stay what is mapped, here or elsewhere */
-        if (copy)
+        if (copy && object->shared)
+            wanted.object = vm_shared_copy(object, &shoot);
+        else if (copy)
             wanted.object = vm_object_copy(object, &shoot);
         else
             object->references++;
@@ -777,7 +779,9 @@ static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_
 {
     struct vm_object *o = e->object, *copy = o;
     vm_object_lock(o);
-    if (o->strategy == VM_COPY_ASYMMETRIC || e->wired) {
+    if (o->shared) {
+        copy = vm_shared_copy(o, shoot);
+    } else if (o->strategy == VM_COPY_ASYMMETRIC || e->wired) {
         copy = vm_object_copy(o, shoot);
     } else {
         if (!o->busy)
@@ -909,7 +913,7 @@ static int copy_bytes(struct vm_map *map, uint32_t from, uint32_t size, uint32_t
 /* Whether the object of region `e` is nobody's but the map's: then another may take its place. */
 static bool is_private(const struct vm_entry *e)
 {
-    return !e->wired && (!e->object || (e->object->strategy == VM_COPY_SYMMETRIC && !e->object->external));
+    return !e->wired && (!e->object || e->object->strategy == VM_COPY_SYMMETRIC);
 }
 
 /* [from, from + size) lies in region `e`, and goes to region `d`, which begins and ends where it is to. */

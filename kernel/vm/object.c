@@ -303,7 +303,8 @@ static bool is_hidden(const struct vm_object *object, const struct vm_object *be
 void vm_object_shorten(struct vm_object *object)
 {
     struct vm_object *below;
-    while (vm_object_collapses && !object->busy && (below = object->shadow) && !below->busy && !below->pager) {
+    while (vm_object_collapses && !object->busy && (below = object->shadow) && !below->busy && !below->pager &&
+           !below->shared) {
         if (below->references == 1) {
             uint32_t collapsed = object->family->objects;
             collapse(object, below);

@@ -47,7 +47,7 @@ void vm_page_copy(struct vm_page *to, const struct vm_page *from)
 static inline void clean_slate(struct vm_page *p)
 {
     p->busy = true;
-    p->wanted = p->dirty = p->backed = p->absent = p->error = p->unlocking = p->inactive = false;
+    p->wanted = p->dirty = p->backed = p->absent = p->error = p->unlocking = p->granted = p->inactive = false;
     p->clean = 0; /* what is about to be written, no cache of instructions has */
     p->locked = 0;
     p->wired = 0;

@@ -40,6 +40,7 @@ struct vm_page {
     bool absent : 1,
         error : 1; /* busy until the pager has given it; it could not. With the family's lock, so in one byte */
     bool unlocking : 1; /* the pager has been asked for rights that it withholds */
+    bool granted : 1;   /* it has given them, and nobody has used them yet (shared.h) */
     uint16_t wired;
     struct vm_object *object;
     uint32_t index; /* in the object */

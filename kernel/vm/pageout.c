@@ -53,6 +53,13 @@ static struct vm_object *pageout_object_of(struct vm_page *page)
     return o;
 }
 
+/* The rights to it are another node's, or are about to come from there; or it is lost. */
+static bool is_kept(const struct vm_object *o, const struct vm_page *page)
+{
+    return (page->locked && (o->shared == VM_SHARED_HOME || !o->external)) ||
+           (o->shared && (page->unlocking || page->granted));
+}
+
 static void deactivate(struct vm_page *page)
 {
     struct vm_object *o = page->object ? pageout_object_of(page) : 0;
@@ -60,7 +67,7 @@ static void deactivate(struct vm_page *page)
         return;
     /* one that could not go stays as it is: to take its translations would only cost faults */
     bool could_go = !page->dirty || (o->external ? o->pager->data_return != 0 : page->backed || vm_swap_free() != 0);
-    if (could_go && !page->busy && !page->wired && !page->inactive) {
+    if (could_go && !is_kept(o, page) && !page->busy && !page->wired && !page->inactive) {
         page->inactive = true;
         if (page->place.pmap)
             pmap_page_protect(page, 0);
@@ -119,7 +126,7 @@ static bool pageout_reclaim(struct vm_page *page)
     struct vm_object *o = pageout_object_of(page);
     if (!o)
         return false;
-    if (page->busy || page->wired || !page->inactive) {
+    if (page->busy || page->wired || !page->inactive || is_kept(o, page)) {
         vm_object_unlock(o);
         return false;
     }

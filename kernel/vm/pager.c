@@ -50,7 +50,7 @@ void vm_control_remove(struct vm_object *object)
 }
 
 /* The object with its family's lock, or 0. */
-static struct vm_object *pager_object_of(vm_control_t control)
+struct vm_object *vm_control_object(vm_control_t control)
 {
     mutex_lock(&controls_lock);
     struct vm_object *o = pager_controlled_by(control);
@@ -91,6 +91,10 @@ static void supply(struct vm_object *o, struct vm_page *p, const void *data, uns
     vm_object_lock(o);
     p->locked = (uint8_t)(locked & PAGE_RIGHTS);
     p->backed = true;
+    if (o->shared == VM_SHARED_AWAY) {
+        p->dirty = !(locked & PAGE_WRITE); /* nobody else has it */
+        p->granted = true;
+    }
     VM_COUNT(pageins);
     vm_page_unbusy(p);
 }
@@ -109,7 +113,7 @@ static void look_below(struct vm_object *o, struct vm_page *p)
 
 static int provide(vm_control_t control, uint32_t page, const uint8_t *data, uint32_t count, unsigned locked)
 {
-    struct vm_object *o = pager_object_of(control);
+    struct vm_object *o = vm_control_object(control);
     if (!o)
         return -ENOENT;
     int error = is_within(o, page, count) ? 0 : -EINVAL;
@@ -138,13 +142,17 @@ int vm_pager_data_unavailable(vm_control_t control, uint32_t page, uint32_t coun
 
 int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
 {
-    struct vm_object *o = pager_object_of(control);
+    struct vm_object *o = vm_control_object(control);
     if (!o)
         return -ENOENT;
     int error = is_within(o, page, count) ? 0 : -EINVAL;
     for (uint32_t i = 0; i < count && !error; i++) {
-        struct vm_page *p = expected(o, page + i);
-        if (!p)
+        struct vm_page *p = radix_get(&o->pages, page + i);
+        if (vm_is_page(p) && p->unlocking) { /* who wants more rights asks again */
+            p->unlocking = false;
+            vm_page_wake(p);
+        }
+        if (!vm_is_page(p) || !p->absent)
             continue;
         p->absent = false;
         p->error = true; /* who waits takes it away (fault.c) */
@@ -193,7 +201,7 @@ static void request_of(struct vm_object *o, struct vm_page *p, enum vm_return wh
 int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, enum vm_return what, bool flush,
                           unsigned locked)
 {
-    struct vm_object *o = pager_object_of(control);
+    struct vm_object *o = vm_control_object(control);
     if (!o)
         return -ENOENT;
     if (!is_within(o, page, count)) {
@@ -223,7 +231,7 @@ int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, e
 
 int vm_pager_clear(vm_control_t control, uint32_t page, uint32_t within)
 {
-    struct vm_object *o = pager_object_of(control);
+    struct vm_object *o = vm_control_object(control);
     struct vm_page *p;
     if (!o)
         return -ENOENT;
@@ -246,7 +254,7 @@ int vm_pager_clear(vm_control_t control, uint32_t page, uint32_t within)
 
 int vm_pager_destroy(vm_control_t control)
 {
-    struct vm_object *o = pager_object_of(control);
+    struct vm_object *o = vm_control_object(control);
     if (!o)
         return -ENOENT;
     struct vm_page *p;
@@ -256,6 +264,9 @@ int vm_pager_destroy(vm_control_t control)
             p->absent = false;
             p->error = true;
             vm_page_unbusy(p);
+        } else if (vm_is_page(p) && p->unlocking) {
+            p->unlocking = false;
+            vm_page_wake(p);
         }
     vm_object_unlock(o);
     return 0;

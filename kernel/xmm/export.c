@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ipc/transport.h"
 #include "mem/zone.h"
-#include "xmm/internal.h"
+#include "vm/shared.h"
+#include "xmm/share.h"
 
 #define BUCKETS 64
 
@@ -20,6 +22,7 @@ struct export
     struct port *port;
     struct vm_object *object;
     bool through; /* it is read with what lies below it */
+    struct share *share; /* several nodes may write it; or 0 */
     struct client *clients;
 };
 
@@ -44,7 +47,8 @@ void xmm_state_of(struct vm_object *object, struct xmm_state *state)
     uint32_t own = __atomic_add_fetch(&last_kin, 1, __ATOMIC_RELAXED) << 10 | ipc_node;
     *state = (struct xmm_state){.size = vm_object_size(object), .kin = vm_object_kin(object, own)};
     struct vm_object *below = vm_object_below(object, &state->shadow_offset, &through);
-    state->shadowed = below != 0;
+    state->shared = vm_object_shared(object) != VM_SHARED_NOT;
+    state->shadowed = below && !state->shared;
     if (below)
         vm_object_release(below);
 }
@@ -71,7 +75,7 @@ static void get_shadow(struct export *e, struct message *m)
     if (reply) {
         uint32_t offset;
         bool through;
-        struct vm_object *below = e->through ? 0 : vm_object_below(e->object, &offset, &through);
+        struct vm_object *below = e->through || e->share ? 0 : vm_object_below(e->object, &offset, &through);
         struct port *port = below ? xmm_export(below, m->body[0]) : 0;
         if (port)
             message_add_right(reply, port, RIGHT_SEND);
@@ -178,9 +182,156 @@ static void export_freed(void *object)
 static const struct port_ops export_ops = {
     .name = "memory object", .message = export_message, .no_senders = export_no_senders, .freed = export_freed};
 
+/* ---- Objects that are shared (share.h). */
+
+static void shared_message(void *object, struct message *m)
+{
+    (void)object;
+    share_arrived(m);
+}
+
+static void shared_no_senders(void *object)
+{
+    (void)object;
+    share_may_end();
+}
+
+static const struct port_ops shared_ops = {.name = "shared memory object",
+                                           .message = shared_message,
+                                           .at_once = true,
+                                           .no_senders = shared_no_senders,
+                                           .freed = export_freed};
+
+/* With a reference; 0: nobody has had a right to it meanwhile, and it has gone. */
+static struct vm_object *export_object_of(struct export *e)
+{
+    mutex_lock(&xmm_lock_export);
+    struct vm_object *o = e->object;
+    if (o)
+        vm_object_reference(o);
+    mutex_unlock(&xmm_lock_export);
+    return o;
+}
+
+/* The copy is made by a server, as it may wait for other nodes. The object's port is in the message. */
+static void copy_message(void *object, struct message *m)
+{
+    (void)object;
+    struct vm_object *of = export_object_of(m->right[m->rights - 1].port->object);
+    struct message *reply = message_reply_to(m);
+    struct vm_object *copy = reply && of ? vm_object_shared_copy(of) : 0;
+    struct port *port = copy ? xmm_export(copy, false) : 0;
+    if (port) {
+        struct xmm_state state;
+        xmm_state_of(copy, &state);
+        state.shadowed = 0;
+        memcpy(reply->body, &state, sizeof state);
+        reply->size = sizeof state;
+        message_add_right(reply, port, RIGHT_SEND);
+    }
+    if (copy)
+        vm_object_release(copy);
+    if (of)
+        vm_object_release(of);
+    message_free(m);
+    if (reply)
+        message_post(reply);
+}
+
+static const struct port_ops copy_ops = {.name = "copy", .message = copy_message};
+
+static void copy(struct port *port, struct message *m)
+{
+    static struct port *copies;
+    if (!copies)
+        copies = port_create(&copy_ops, 0);
+    if (!copies || m->rights) {
+        message_free(m);
+        return;
+    }
+    port_reference(copies);
+    message_add_right(m, port, RIGHT_NONE); /* with the reference that it had */
+    m->to = (struct right){copies, RIGHT_NONE};
+    server_add(copies, m);
+}
+
+void export_shared_message(struct port *port, struct message *m)
+{
+    struct export *e = port->object;
+    if (!e->object) {
+        message_free(m);
+        return;
+    }
+    switch (m->id) {
+    case XMM_INIT: share_init(e->share, m); break;
+    case XMM_GET_STATE: get_state(e, m); break;
+    case XMM_GET_SHADOW: get_shadow(e, m); break;
+    case XMM_COPY: copy(port, m); break;
+    default: message_answer(m, -ENOSYS);
+    }
+}
+
+bool export_is_shared(const struct port *port)
+{
+    return port->ops == &shared_ops;
+}
+
+struct share *export_share_of(struct vm_object *object)
+{
+    mutex_lock(&xmm_lock_export);
+    struct export *e = *export_place(object);
+    struct share *s = e ? e->share : 0;
+    mutex_unlock(&xmm_lock_export);
+    return s;
+}
+
+void exports_each_shared(void (*fn)(struct share *s))
+{
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (struct export *e = exported[i]; e; e = e->next) /* only the thread takes one of them off */
+            if (e->share)
+                fn(e->share);
+}
+
+static struct export *ended; /* of the thread */
+
+void exports_end(void)
+{
+    mutex_lock(&xmm_lock_export);
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (struct export **at = &exported[i], *e; (e = *at);)
+            if (e->share && !share_is_used(e->share) && !port_has_senders(e->port)) {
+                *at = e->next;
+                e->next = ended;
+                ended = e;
+                xmm_counts.exports--;
+            } else {
+                at = &e->next;
+            }
+    mutex_unlock(&xmm_lock_export);
+    for (struct export *e = ended; e; e = e->next) {
+        share_end(e->share);
+        e->share = 0;
+    }
+}
+
+void exports_ended(void)
+{
+    for (struct export *e; (e = ended);) {
+        ended = e->next;
+        struct vm_object *object = e->object;
+        mutex_lock(&xmm_lock_export);
+        e->object = 0;
+        mutex_unlock(&xmm_lock_export);
+        vm_object_release(object);
+        port_destroy(e->port);
+    }
+}
+
 struct vm_object *xmm_exported(struct port *pager)
 {
-    struct vm_object *object = pager->ops == &export_ops ? ((struct export *)pager->object)->object : 0;
+    bool ours = pager->ops == &export_ops || pager->ops == &shared_ops;
+    struct vm_object *object = ours ? ((struct export *)pager->object)->object : 0;
     if (object)
         vm_object_reference(object);
     return object;
@@ -201,10 +352,10 @@ struct vm_object *xmm_exported_kin(uint32_t kin)
 }
 
 /* A new one, which is in the table. With the lock. */
-static struct export *export_new(struct vm_object *object)
+static struct export *export_new(struct vm_object *object, bool shared)
 {
     struct export *e = zone_alloc(&exports);
-    struct port *p = e ? port_create(&export_ops, e) : 0;
+    struct port *p = e ? port_create(shared ? &shared_ops : &export_ops, e) : 0;
     if (!p) {
         if (e)
             zone_free(&exports, e);
@@ -212,6 +363,10 @@ static struct export *export_new(struct vm_object *object)
     }
     uint32_t offset;
     *e = (struct export){.port = p, .object = object};
+    if (shared && !(e->share = share_new(object, p))) {
+        port_destroy(p);
+        return 0;
+    }
     struct vm_object *below = vm_object_below(object, &offset, &e->through);
     if (below)
         vm_object_release(below);
@@ -221,19 +376,29 @@ static struct export *export_new(struct vm_object *object)
     return e;
 }
 
-struct port *xmm_export(struct vm_object *object, bool hierarchical)
+static struct port *export_as(struct vm_object *object, bool shared)
 {
-    struct port *p = hierarchical ? 0 : xmm_pager_of(object);
-    if (p)
-        return p;
+    struct port *p = 0;
     mutex_lock(&xmm_lock_export);
     struct export *e = *export_place(object);
     if (!e)
-        e = export_new(object);
-    if (e) {
+        e = export_new(object, shared);
+    if (e && !e->share == !shared) {
         p = e->port;
         port_make(p, RIGHT_SEND);
     }
     mutex_unlock(&xmm_lock_export);
     return p;
+}
+
+struct port *xmm_export(struct vm_object *object, bool hierarchical)
+{
+    struct port *p = hierarchical ? 0 : xmm_pager_of(object);
+    return p ? p : export_as(object, false);
+}
+
+struct port *xmm_export_shared(struct vm_object *object)
+{
+    struct port *p = xmm_pager_of(object);
+    return p || !share_start() ? p : export_as(object, true);
 }

@@ -6,9 +6,10 @@
 #include "lib/printf.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
-#include "xmm/internal.h"
+#include "vm/shared.h"
+#include "xmm/share.h"
 
-#define BUCKETS 64
+#define PROXY_BUCKETS 64
 #define PATIENCE_MS 5000 /* for what another node is to answer at once */
 
 struct proxy {
@@ -18,15 +19,17 @@ struct proxy {
     struct vm_object *object;
     vm_control_t number; /* what vm/ calls it */
     volatile bool complete;
+    struct port *manager; /* of a shared object: what the manager has for this proxy, with a send right; or 0 */
+    bool shared, ended;   /* the rest is behind it */
 };
 
 DEFINE_MUTEX(xmm_lock_proxy, "xmm proxies");
 DEFINE_ZONE(proxies, "xmm-proxies", sizeof(struct proxy), 8, SPL_SOFTPREEMPT, 0);
-static struct proxy *imported[BUCKETS];
+static struct proxy *imported[PROXY_BUCKETS];
 
 static struct proxy **bucket_of(const struct port *pager)
 {
-    return &imported[(uintptr_t)pager / 64 % BUCKETS];
+    return &imported[(uintptr_t)pager / 64 % PROXY_BUCKETS];
 }
 
 /* `memory` is the number of one of these; they are the kernel's own, so it may be an address. */
@@ -67,6 +70,169 @@ static void proxy_request(uint32_t memory, vm_control_t control, uint32_t page, 
     }
 }
 
+/* ---- The same of a shared object (share.h). */
+
+#define PATIENCE_TICKS 500 /* for memory, with which what has been written could be sent */
+
+/* A right to what the manager has for the proxy; 0: it has ended, or the manager has. */
+static struct port *manager_of(struct proxy *x)
+{
+    mutex_lock(&xmm_lock_proxy);
+    struct port *p = x->ended ? 0 : x->manager;
+    if (p)
+        port_make(p, RIGHT_SEND);
+    mutex_unlock(&xmm_lock_proxy);
+    return p;
+}
+
+static struct message *message_to_manager(struct proxy *x, uint32_t id, uint32_t page, unsigned rights)
+{
+    struct xmm_data body = {page, 1, rights, cycles32()};
+    struct port *p = manager_of(x);
+    struct message *m = p ? message_alloc(id) : 0;
+    if (m) {
+        m->to = (struct right){p, RIGHT_SEND};
+        memcpy(m->body, &body, sizeof body);
+        m->size = sizeof body;
+    } else if (p) {
+        port_drop(p, RIGHT_SEND);
+    }
+    return m;
+}
+
+static void ask_manager(struct proxy *x, uint32_t id, vm_control_t control, uint32_t page, unsigned rights)
+{
+    struct message *m = message_to_manager(x, id, page, rights);
+    if (m)
+        __atomic_fetch_add(&xmm_counts.requests, 1, __ATOMIC_RELAXED);
+    if (m && !message_send(m, 0))
+        return;
+    if (m)
+        message_free(m);
+    thread_delay(1); /* who waits for more rights asks again */
+    vm_pager_data_error(control, page, 1);
+}
+
+static void shared_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    for (; count; page++, count--)
+        ask_manager(proxy_of(memory), XMM_DATA_REQUEST, control, page, rights);
+}
+
+static void shared_unlock(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    for (; count; page++, count--)
+        ask_manager(proxy_of(memory), XMM_DATA_UNLOCK, control, page, rights);
+}
+
+static int shared_return(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count,
+                         bool kept)
+{
+    (void)control, (void)count;
+    struct message *m = kept ? 0 : message_to_manager(proxy_of(memory), XMM_DATA_RETURN, page, 0);
+    if (!m)
+        return kept ? -EIO : -ENOMEM;
+    int error = message_make_room(m, PAGE_SIZE) ? 0 : -ENOMEM;
+    if (!error) {
+        memcpy(page_pointer(m->page[0]), data, PAGE_SIZE);
+        error = message_send(m, 0);
+    }
+    if (error)
+        message_free(m);
+    return error;
+}
+
+/* The room is made when there is memory for it, within a while. */
+static bool await_room(struct message *m)
+{
+    for (unsigned ticks = 0; !message_make_room(m, PAGE_SIZE); ticks++) {
+        if (ticks == PATIENCE_TICKS)
+            return false;
+        thread_delay(1);
+    }
+    return true;
+}
+
+/* The next page that has been written goes back. Whether there was one; *sent: it could be. */
+static bool return_last(struct proxy *x, uint32_t *page, bool *sent)
+{
+    struct message *m = message_to_manager(x, XMM_DATA_RETURN, 0, 0);
+    static uint8_t nowhere[PAGE_SIZE];
+    bool room = m && await_room(m), there = vm_shared_last(x->object, page, room ? page_pointer(m->page[0]) : nowhere);
+    *sent = room || !there;
+    if (room && there) {
+        struct xmm_data body = {*page, 1, 0, 0};
+        memcpy(m->body, &body, sizeof body);
+        message_post(m);
+    } else if (m) {
+        message_free(m);
+    }
+    ++*page;
+    return there;
+}
+
+/* What has been written goes back, and then that this was all. */
+static void return_all(struct proxy *x)
+{
+    bool all = true, sent = true;
+    for (uint32_t page = 0; return_last(x, &page, &sent);)
+        all &= sent;
+    struct message *m = all ? message_to_manager(x, XMM_END, 0, 0) : 0;
+    if (m)
+        message_post(m);
+}
+
+/* A page is asked back. */
+static void proxy_give_up(struct proxy *x, struct message *m)
+{
+    static uint8_t nowhere[PAGE_SIZE]; /* of the thread */
+    struct xmm_data body;
+    memcpy(&body, m->body, sizeof body);
+    bool room = await_room(m);
+    struct port *p = manager_of(x); /* before: with the page the last reference may go */
+    int written =
+        p ? vm_shared_give(x->number, body.page, body.rights & PAGE_READ, room ? page_pointer(m->page[0]) : nowhere)
+          : -ENOENT;
+    if (written < 0) { /* it is about to go, which says all */
+        if (p)
+            port_drop(p, RIGHT_SEND);
+        message_free(m);
+        return;
+    }
+    message_redirect(m, p, RIGHT_SEND, XMM_LOCK_COMPLETED);
+    m->data_size = room && written ? PAGE_SIZE : 0;
+    body.count = room || !written;
+    memcpy(m->body, &body, sizeof body);
+    message_post(m);
+}
+
+/* It goes back as it came; `data`: with them. */
+static void proxy_send_back(struct proxy *x, struct message *m, bool data)
+{
+    struct port *p = manager_of(x);
+    if (!p) {
+        message_free(m);
+        return;
+    }
+    message_redirect(m, p, RIGHT_SEND, XMM_DATA_RETURN);
+    if (!data)
+        m->data_size = 0;
+    message_post(m);
+}
+
+void proxy_shared_message(struct port *port, struct message *m)
+{
+    struct proxy *x = port->object;
+    struct xmm_data body;
+    memcpy(&body, m->body, sizeof body);
+    if (m->id == XMM_LOCK_REQUEST)
+        proxy_give_up(x, m);
+    else if (vm_shared_grant(x->number, body.page))
+        proxy_send_back(x, m, false);
+    else
+        message_free(m);
+}
+
 /*
  * The control port's end says to nobody but the manager's right that there is no proxy any more; the pager's right
  * goes, too.
@@ -75,7 +241,10 @@ static void proxy_terminate(uint32_t memory, vm_control_t control)
 {
     (void)control;
     struct proxy *x = proxy_of(memory);
+    if (x->shared)
+        return_all(x);
     mutex_lock(&xmm_lock_proxy);
+    x->ended = true;
     struct proxy **at = bucket_of(x->pager);
     while (*at != x)
         at = &(*at)->next;
@@ -83,10 +252,17 @@ static void proxy_terminate(uint32_t memory, vm_control_t control)
     xmm_counts.proxies--;
     mutex_unlock(&xmm_lock_proxy);
     port_drop(x->pager, RIGHT_SEND);
+    if (x->manager)
+        port_drop(x->manager, RIGHT_SEND);
     port_destroy(x->control);
 }
 
 static const struct vm_pager proxy_pager = {.name = "xmm", .data_request = proxy_request, .terminate = proxy_terminate};
+static const struct vm_pager shared_pager = {.name = "xmm shared",
+                                             .data_request = shared_request,
+                                             .data_unlock = shared_unlock,
+                                             .data_return = shared_return,
+                                             .terminate = proxy_terminate};
 
 /* ---- What the manager sends. */
 
@@ -109,8 +285,13 @@ static void control_message(void *object, struct message *m)
     switch (m->id) {
     case XMM_DATA_SUPPLY:
         if (m->data_size == PAGE_SIZE) {
+            unsigned locked = x->shared ? body.rights : 0;
             count_time(body.asked);
-            vm_pager_data_supply(x->number, body.page, page_pointer(m->page[0]), 1, 0);
+            if (vm_pager_data_supply(x->number, body.page, page_pointer(m->page[0]), 1, locked) && x->shared &&
+                !locked && vm_shared_grant(x->number, body.page)) { /* it is not there, and nobody waits for it */
+                proxy_send_back(x, m, true);
+                return;
+            }
         }
         break;
     case XMM_DATA_UNAVAILABLE:
@@ -120,6 +301,13 @@ static void control_message(void *object, struct message *m)
     case XMM_DATA_ERROR:
         xmm_counts.errors++;
         vm_pager_data_error(x->number, body.page, 1);
+        break;
+    case XMM_LOCK_REQUEST:
+    case XMM_GRANT:
+        if (x->shared) {
+            share_arrived(m);
+            return;
+        }
         break;
     default: break;
     }
@@ -148,9 +336,9 @@ static struct proxy *proxy_find(const struct port *pager)
 /* With the lock: an object that is related to those of that number, with a reference; or 0. */
 static struct vm_object *relative_of(uint32_t kin)
 {
-    for (unsigned i = 0; i < BUCKETS; i++)
+    for (unsigned i = 0; i < PROXY_BUCKETS; i++)
         for (struct proxy *x = imported[i]; x; x = x->next)
-            if (vm_object_kin(x->object, 0) == kin && vm_object_try_reference(x->object))
+            if (!x->shared && vm_object_kin(x->object, 0) == kin && vm_object_try_reference(x->object))
                 return x->object;
     return xmm_exported_kin(kin);
 }
@@ -165,9 +353,12 @@ static struct proxy *proxy_new(struct port *pager, const struct xmm_state *state
             zone_free(&proxies, x);
         return 0;
     }
-    *x = (struct proxy){.pager = pager, .control = control};
-    struct vm_object *relative = relative_of(state->kin);
-    x->object = vm_object_create_relative(&proxy_pager, page_address(x), state->size, relative, state->kin);
+    *x = (struct proxy){.pager = pager, .control = control, .shared = state->shared};
+    struct vm_object *relative = x->shared ? 0 : relative_of(state->kin);
+    x->object = vm_object_create_relative(x->shared ? &shared_pager : &proxy_pager, page_address(x), state->size,
+                                          relative, state->kin);
+    if (x->object && x->shared)
+        vm_object_set_shared(x->object, VM_SHARED_AWAY);
     if (relative)
         vm_object_release(relative);
     if (!x->object) {
@@ -190,6 +381,8 @@ struct vm_object *xmm_import(struct port *pager, const struct xmm_state *state, 
             port_drop(pager, RIGHT_SEND);
         return own;
     }
+    if (state->shared && !share_start())
+        return 0;
     mutex_lock(&xmm_lock_proxy);
     struct proxy *x = proxy_find(pager);
     *fresh = !x;
@@ -203,7 +396,7 @@ struct vm_object *xmm_import(struct port *pager, const struct xmm_state *state, 
 
 static struct proxy *proxy_of_object(struct vm_object *object)
 {
-    for (unsigned i = 0; i < BUCKETS; i++)
+    for (unsigned i = 0; i < PROXY_BUCKETS; i++)
         for (struct proxy *x = imported[i]; x; x = x->next)
             if (x->object == object)
                 return x;
@@ -269,6 +462,22 @@ static int call_for_error(struct message *m)
     return error;
 }
 
+/* With the answer comes what the manager has for this proxy. */
+static int init_shared(struct proxy *x, struct message *m)
+{
+    struct message *reply;
+    int error = message_call(m, PATIENCE_MS, &reply);
+    if (error)
+        return error;
+    memcpy(&error, reply->body, sizeof error);
+    struct port *p = message_take_right(reply, 0);
+    message_free(reply);
+    mutex_lock(&xmm_lock_proxy);
+    x->manager = p;
+    mutex_unlock(&xmm_lock_proxy);
+    return error ? error : p ? 0 : -EIO;
+}
+
 int xmm_init(struct vm_object *object, bool waits)
 {
     mutex_lock(&xmm_lock_proxy);
@@ -279,6 +488,8 @@ int xmm_init(struct vm_object *object, bool waits)
         return -ENOMEM;
     port_make(x->control, RIGHT_SEND);
     message_add_right(m, x->control, RIGHT_SEND);
+    if (x->shared)
+        return init_shared(x, m);
     if (waits)
         return call_for_error(m);
     message_post(m);
@@ -312,13 +523,36 @@ int xmm_get_shadow(struct port *pager, bool hierarchical, struct port **shadow)
     return 0;
 }
 
+struct vm_object *xmm_copy_away(struct vm_object *object)
+{
+    struct xmm_state state;
+    bool fresh;
+    struct port *pager = xmm_pager_of(object);
+    struct message *reply, *m = pager ? message_to(pager, XMM_COPY) : 0;
+    if (pager)
+        port_drop(pager, RIGHT_SEND);
+    if (!m || message_call(m, PATIENCE_MS, &reply))
+        return 0;
+    memcpy(&state, reply->body, sizeof state);
+    pager = reply->size == sizeof state ? message_take_right(reply, 0) : 0;
+    message_free(reply);
+    struct vm_object *copy = pager ? xmm_import(pager, &state, &fresh) : 0;
+    if (pager && !copy)
+        port_drop(pager, RIGHT_SEND);
+    if (copy && fresh)
+        xmm_complete(copy, xmm_init(copy, true));
+    else if (copy)
+        xmm_await(copy);
+    return copy;
+}
+
 void xmm_node_died(unsigned node)
 {
     (void)node;
     mutex_lock(&xmm_lock_proxy);
-    for (unsigned i = 0; i < BUCKETS; i++)
+    for (unsigned i = 0; i < PROXY_BUCKETS; i++)
         for (struct proxy *x = imported[i]; x; x = x->next)
-            if (x->pager->dead) /* so its home has been given up, or who gave it */
+            if (x->manager ? x->manager->dead : x->pager->dead) /* so its home has been given up, or who gave it */
                 vm_pager_destroy(x->number);
     mutex_unlock(&xmm_lock_proxy);
 }
@@ -327,9 +561,10 @@ void xmm_print_results(void)
 {
     const struct xmm_counts *c = &xmm_counts;
     kprintf("@xmm exports=%lu proxies=%lu requests=%lu supplied=%lu unavailable=%lu errors=%lu served=%lu mean=%lu "
-            "least=%lu most=%lu\n",
+            "least=%lu most=%lu recalled=%lu returned=%lu\n",
             (unsigned long)c->exports, (unsigned long)c->proxies, (unsigned long)c->requests,
             (unsigned long)c->supplied, (unsigned long)c->unavailable, (unsigned long)c->errors,
             (unsigned long)c->served, (unsigned long)(c->supplied ? c->cycles / c->supplied : 0),
-            (unsigned long)(c->supplied ? c->least : 0), (unsigned long)c->most);
+            (unsigned long)(c->supplied ? c->least : 0), (unsigned long)c->most, (unsigned long)c->recalled,
+            (unsigned long)c->returned);
 }

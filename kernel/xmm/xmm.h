@@ -20,6 +20,8 @@
  * has to be told of anything, and who writes does so in an object of its own, in front. An asymmetric copy is read
  * through its source (vm/inherited.h), on the managing node alone: copy on write does not cross nodes (section 5).
  *
+ * **Sharing.** What is inherited by sharing, several nodes write: share.h.
+ *
  * **Who manages.** Flat: who inherits from a proxy passes on the right to the first node's memory object, and all
  * requests go there. Hierarchical: the proxy's object is exported anew, so its pages come through that node, which
  * keeps them (section 4).
@@ -41,15 +43,25 @@
 #define XMM_GET_STATE 0x201
 #define XMM_GET_SHADOW 0x202
 #define XMM_DATA_REQUEST 0x203
+#define XMM_COPY 0x204
+#define XMM_DATA_UNLOCK 0x205
+#define XMM_DATA_RETURN 0x206
+#define XMM_LOCK_COMPLETED 0x207
+#define XMM_END 0x208
+#define XMM_BROUGHT 0x209 /* on one node */
 #define XMM_DATA_SUPPLY 0x210
 #define XMM_DATA_UNAVAILABLE 0x211
 #define XMM_DATA_ERROR 0x212
+#define XMM_LOCK_REQUEST 0x213
+#define XMM_GRANT 0x214
 
 /* What another node has to know of an object before it can use it: the paper's internal state. */
 struct xmm_state {
     uint32_t size; /* pages */
     uint32_t kin;  /* objects of one managing node that are related have the same */
-    uint32_t shadowed, shadow_offset; /* it shadows another one, which is not managed with it */
+    uint32_t shadow_offset;
+    uint16_t shadowed; /* it shadows another one, which is not managed with it */
+    uint16_t shared;   /* several nodes may write it (share.h) */
 };
 
 /*
@@ -57,6 +69,9 @@ struct xmm_state {
  * a proxy. 0: no memory.
  */
 struct port *xmm_export(struct vm_object *object, bool hierarchical);
+
+/* The same for an object that tasks of several nodes write (share.h): by who has it first. */
+struct port *xmm_export_shared(struct vm_object *object);
 
 /*
  * The state of an object that is asked for by a right to its port, and what it shadows: its port, with a send right, or
@@ -79,7 +94,7 @@ void xmm_complete(struct vm_object *object,
                   int error); /* and all it shadows; with an error, who wants a page gets -EIO */
 void xmm_await(struct vm_object *object);
 
-/* The manager learns of this node. `waits`: until it has answered. */
+/* The manager learns of this node. `waits`: until it has answered, as is always done where the object is shared. */
 int xmm_init(struct vm_object *object, bool waits);
 
 /* Who waits for pages of that node, or wants more of them, gets -EIO. */
@@ -88,6 +103,7 @@ void xmm_node_died(unsigned node);
 struct xmm_counts {
     uint32_t exports, proxies; /* now */
     uint32_t requests, supplied, unavailable, errors, served;
+    uint32_t recalled, returned; /* of shared pages: asked back, and come back with what was written */
     uint32_t least, most; /* cycles from a request to its page */
     uint64_t cycles;
 };

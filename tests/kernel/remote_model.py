@@ -1,11 +1,13 @@
-"""The protocol between nodes (kernel/ipc) as two models that are searched for all states, and a check of real frames.
+"""The protocols between nodes (kernel/ipc, kernel/xmm) as models that are searched for all states, and a check of real
+frames.
 
     python -m tests.kernel.remote_model [--sends N]
 
 `Rights` is how rights to one port are counted over nodes, which also part (port.c). `Epochs` is how two nodes agree on
-what is over when one has given the other up, over a wire that loses, repeats and reorders (transport.c). Each has its
-invariants in `wrong`; a `flaw` makes it as it should not be, and the search finds a way to a state that is wrong.
-`check_frames` reads what nodes have sent in a run, and says what of it neither model allows.
+what is over when one has given the other up, over a wire that loses, repeats and reorders (transport.c). `Share` is how
+a page that several nodes write is kept together (xmm/share.h). Each has its invariants in `wrong`; a `flaw` makes it as
+it should not be, and the search finds a way to a state that is wrong. `check_frames` reads what nodes have sent in a
+run, and says what of it no model allows.
 """
 
 import argparse
@@ -225,7 +227,7 @@ class Two:
 
 
 class Epochs:
-    def __init__(self, messages=2, ends=1, flaw=""):
+    def __init__(self, messages=1, ends=1, flaw=""):
         self.start, self.flaw = Peer(left=messages, ends=ends), flaw
 
     def first(self):
@@ -296,6 +298,167 @@ class Epochs:
                 return f"{n} has {peer.expected} messages of {other.next}, {other.first} acknowledged"
             if peer.theirs > other.epoch:
                 return f"{n} knows an epoch that has not begun"
+        return None
+
+
+# ---- A page that several nodes write, and that node 0 manages.
+
+
+@dataclass(frozen=True)
+class User:
+    """A proxy: its page ("", "r" to be read, "w" to be written) and what is in it; what a thread there waits for."""
+
+    page: str = ""
+    value: int = 0
+    waits: str = ""         # "r", "w": the page is not there; "u": it is to be written
+    held: str = ""          # what the manager thinks of it: "", "r", "w"
+    asked: bool = False     # to give it up
+
+
+@dataclass(frozen=True)
+class Shared:
+    users: tuple
+    up: tuple               # messages of each user, in order: (what, ...)
+    down: tuple
+    queue: tuple = ()       # (user, wanted)
+    home: str = ""          # what a thread of node 0 waits for
+    turn: bool = False      # it comes before the queue
+    value: int = 0          # of node 0's page
+    newest: int = 0         # what has been written last
+    asks: int = 0
+    evictions: int = 0
+
+
+class Share:
+    """`asks`: accesses that need something; `writes`: how often something is written; `evictions`: pages that leave."""
+
+    def __init__(self, users=2, asks=4, writes=2, evictions=1, flaw=""):
+        self.users, self.asks, self.writes, self.evictions, self.flaw = range(users), asks, writes, evictions, flaw
+
+    def first(self):
+        return Shared(tuple(User() for _ in self.users), tuple(() for _ in self.users), tuple(() for _ in self.users))
+
+    def next(self, s) -> Iterator[tuple[str, Shared | str]]:
+        for k in self.users:
+            user = s.users[k]
+            if user.page == "w" and s.newest < self.writes:
+                yield f"{k} writes", self.user(replace(s, newest=s.newest + 1), k, value=s.newest + 1)
+            if s.asks < self.asks and not user.waits:
+                more = replace(s, asks=s.asks + 1)
+                for wanted in () if user.page else ("r", "w"):
+                    yield f"{k} asks for {wanted}", self.send(self.user(more, k, waits=wanted), k, wanted)
+                if user.page == "r":
+                    yield f"{k} asks to write", self.send(self.user(more, k, waits="u"), k, "u")
+            stays = user.waits and self.flaw != "a page leaves that waits"
+            if s.evictions < self.evictions and user.page and not stays:
+                gone = self.user(replace(s, evictions=s.evictions + 1), k, page="")
+                yield f"{k}'s page leaves", self.send(gone, k, "back", user.value) if user.page == "w" else gone
+            if s.up[k]:
+                yield f"0 gets {s.up[k][0]} of {k}", self.manage(replace(s, up=self.rest(s.up, k)), k, *s.up[k][0])
+            if s.down[k]:
+                yield f"{k} gets {s.down[k][0]}", self.use(replace(s, down=self.rest(s.down, k)), k, *s.down[k][0])
+        if self.here(s) == "w" and s.newest < self.writes:
+            yield "0 writes", replace(s, newest=s.newest + 1, value=s.newest + 1)
+        if s.asks < self.asks and not s.home:
+            for wanted in ("r", "w"):
+                if self.here(s) < wanted:
+                    yield f"0 asks for {wanted}", self.serve(replace(s, home=wanted, asks=s.asks + 1))
+
+    @staticmethod
+    def rest(channels, k):
+        return (*channels[:k], channels[k][1:], *channels[k + 1:])
+
+    def user(self, s, k, **changes):
+        return replace(s, users=(*s.users[:k], replace(s.users[k], **changes), *s.users[k + 1:]))
+
+    def send(self, s, k, *what):
+        return replace(s, up=(*s.up[:k], (*s.up[k], what), *s.up[k + 1:]))
+
+    def tell(self, s, k, *what):
+        return replace(s, down=(*s.down[:k], (*s.down[k], what), *s.down[k + 1:]))
+
+    def here(self, s):
+        """What node 0 may do: "" nothing, "r" read, "w" write."""
+        held = {user.held for user in s.users}
+        return "" if "w" in held else "r" if "r" in held else "w"
+
+    # Of the manager (share.c).
+
+    def manage(self, s, k, what, value=0):
+        user = s.users[k]
+        if what in ("r", "w", "u"):
+            return self.serve(replace(s, queue=(*s.queue, (k, what))))
+        data = what in ("back", "gone with data", "kept with data")
+        if not user.held or (what not in ("back", "not there") and not user.asked):
+            return s
+        if user.held == "w" and data:
+            s = replace(s, value=value)
+        if what in ("back", "not there"):
+            s = self.user(s, k, held="r" if user.asked else "")
+        else:
+            s = self.user(s, k, held="r" if what.startswith("kept") else "", asked=False)
+        return self.serve(s)
+
+    def serve(self, s):
+        while not any(user.asked for user in s.users):
+            if s.home and (s.turn or not s.queue):
+                then = self.step(s, None, s.home)
+            elif s.queue:
+                then = self.step(s, *s.queue[0])
+            else:
+                break
+            s, waits = then
+            if waits:
+                break
+        return s
+
+    def step(self, s, k, wanted):
+        own = s.users[k] if k is not None else None
+        rest = replace(s, queue=s.queue[1:], turn=True) if own else replace(s, home="", turn=False)
+        if own and own.held == "w" and self.flaw != "what was asked before counts":
+            return rest, False
+        writes = wanted != "r"
+        for other in self.users:
+            held = s.users[other].held
+            if other != k and held and (held == "w" or (writes and self.flaw != "readers keep it")):
+                s = self.tell(self.user(s, other, asked=True), other, "give up" if writes else "keep")
+        if any(user.asked for user in s.users):
+            return s, True
+        if not own:
+            return rest, False
+        has = wanted == "u" and (own.held or self.flaw == "a grant to who has nothing")
+        rest = self.user(rest, k, held="w" if writes else "r")
+        return self.tell(rest, k, "grant") if has else self.tell(rest, k, "supply", writes, rest.value), False
+
+    # Of a proxy (proxy.c).
+
+    def use(self, s, k, what, writes=False, value=0):
+        user = s.users[k]
+        if what == "supply":
+            if user.waits in ("r", "w"):
+                return self.user(s, k, page="w" if writes else "r", value=value, waits="")
+            if user.page and writes and self.flaw != "what is there is not granted":
+                return self.user(s, k, page="w", waits="")
+            return self.send(s, k, "back", value) if writes and self.flaw != "what nobody wants stays" else s
+        if what == "grant":
+            return self.user(s, k, page="w", waits="") if user.page else self.send(s, k, "not there")
+        answer = ("kept" if what == "keep" else "gone") + (" with data" if user.page == "w" else "")
+        s = self.send(s, k, answer, user.value) if user.page == "w" else self.send(s, k, answer)
+        if what == "keep" and user.page:
+            return self.user(s, k, page="r")
+        return self.user(s, k, page="", waits="" if user.waits == "u" else user.waits)
+
+    def wrong(self, s):
+        pages = [user.page for user in s.users if user.page]
+        if "w" in pages and (len(pages) > 1 or self.here(s)):
+            return "a page is written that others have"
+        for k, user in enumerate(s.users):
+            if user.page and user.value != s.newest:
+                return f"{k} sees what is not the newest"
+        if self.here(s) and s.value != s.newest:
+            return "0 sees what is not the newest"
+        if not any(s.up) and not any(s.down) and (s.home or any(user.waits for user in s.users)):
+            return "somebody waits for ever"
         return None
 
 
@@ -398,9 +561,10 @@ def _count_rights(content, source, to, rights, counts, where):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sends", type=int, default=5, help="rights that are sent in all")
+    parser.add_argument("--asks", type=int, default=5, help="accesses to a shared page that need something")
     given = parser.parse_args()
     for name, model in (("rights", Rights(sends=given.sends)), ("rights, nodes part", Rights(sends=4, parts=1)),
-                        ("epochs", Epochs())):
+                        ("epochs", Epochs()), ("a shared page", Share(asks=given.asks))):
         print(f"{name}: {search(model)} states, none is wrong", flush=True)
     return 0
 

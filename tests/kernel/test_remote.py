@@ -64,6 +64,22 @@ def test_tasks_on_all_nodes_at_once(tmp_path):
     assert all(node["xmm"][0]["exports"] == node["xmm"][0]["proxies"] == 0 for node in results)
 
 
+@pytest.mark.parametrize("harts, sync, transport, nodes, spread, rounds", [
+    (1, "spl-optim", "norma", 2, 0, 2),
+    (2, "cli-optim", "window", 3, 1, 2),
+], ids=["two", "three"])
+def test_memory_that_is_written_on_all_nodes(tmp_path, harts, sync, transport, nodes, spread, rounds):
+    """Single writer, many readers by page, over a wire that loses frames: what is read never goes back, no addition is
+    lost, and a copy is of one moment. Two nodes' pages are taken from each other all the time."""
+    results = run(tmp_path, harts, sync, nodes,
+                  f"program=sharing args={rounds},{spread} ipc.lose=30 ipc.retry=5 seed=5",
+                  {"ipc": transport} | ({"lock_debug": "1"} if harts == 1 else {}),
+                  {"sharing": build_program([PROGRAMS / "sharing.c"])}, max_cycles=200_000_000)
+    for node in results:
+        assert node["xmm"][0]["exports"] == node["xmm"][0]["proxies"] == node["xmm"][0]["errors"] == 0
+    assert results[0]["xmm"][0]["recalled"] >= rounds * (nodes - 1) and results[0]["xmm"][0]["returned"]
+
+
 # Of remote_faults.py: a node that is cut for good while a child of the tree is made on it; one that comes back.
 @pytest.mark.parametrize("of", [
     remote_faults.Case("spl-optim", 1, "norma", 2, "program=remote args=0,1,4,-,0,2 ipc.cut=18000 ipc.cut.node=1"),

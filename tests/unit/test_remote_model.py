@@ -5,13 +5,13 @@ import struct
 
 import pytest
 
-from tests.kernel.remote_model import DATA, HEADER, Epochs, Rights, Wrong, check_frames, search
+from tests.kernel.remote_model import DATA, HEADER, Epochs, Rights, Share, Wrong, check_frames, search
 
 MOST = 100_000
 
 
-@pytest.mark.parametrize("model", [Rights(sends=3), Rights(sends=3, parts=1), Epochs(1, 1)],
-                         ids=["rights", "rights-parted", "epochs"])
+@pytest.mark.parametrize("model", [Rights(sends=3), Rights(sends=3, parts=1), Epochs(), Share(asks=4)],
+                         ids=["rights", "rights-parted", "epochs", "shared-page"])
 def test_no_state_is_wrong(model):
     assert search(model, MOST) > 500
 
@@ -21,8 +21,15 @@ def test_no_state_is_wrong(model):
     (Rights(sends=3, flaw="what is abroad does not count"), "no senders, but there is one"),
     (Rights(sends=3, parts=1, flaw="the parent is not told"), "rights are counted that nobody has"),
     (Rights(sends=4, parts=1, flaw="who had it from here is not told"), "rights are counted that nobody has"),
-    (Epochs(1, 1, flaw="what was seen is forgotten"), "a message is taken twice"),
-], ids=["parent", "abroad", "not-told", "child-not-told", "forgotten"])
+    (Epochs(flaw="what was seen is forgotten"), "a message is taken twice"),
+    (Share(flaw="readers keep it"), "a page is written that others have"),
+    (Share(flaw="what was asked before counts"), "a page is written that others have"),
+    (Share(flaw="what nobody wants stays"), "somebody waits for ever"),
+    (Share(asks=5, writes=1, evictions=0, flaw="what is there is not granted"), "0 sees what is not the newest"),
+    (Share(flaw="a grant to who has nothing"), "somebody waits for ever"),
+    (Share(flaw="a page leaves that waits"), "somebody waits for ever"),
+], ids=["parent", "abroad", "not-told", "child-not-told", "forgotten", "readers", "before", "unwanted", "there",
+        "grant", "leaves"])
 def test_what_is_wrong_is_found(model, said):
     with pytest.raises(Wrong, match=said):
         search(model, MOST)

@@ -1,7 +1,7 @@
 /*
  * The loader of programs, with files that are damaged in every byte, and the break. Sources: proc/elf.c proc/program.c
- * vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
- * lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
+ * vm/map.c vm/shared.c vm/inherited.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c
+ * mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
  */
 #include "proc/elf.h"
 

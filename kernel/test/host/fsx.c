@@ -5,7 +5,8 @@
  * environment says how many, FSX_CUTS how many cuts. Beside that, a file that pages of memory are put into. Sources:
  * fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c file/file.c
  * fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
- * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/object.c vm/fault.c vm/page.c
+ * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/shared.c vm/inherited.c
+ * vm/object.c vm/fault.c vm/page.c
  * vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c
  * test/host/fake/vm.c. Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */

@@ -1,8 +1,8 @@
 /*
  * A task's memory that is built a second time, object by object, from what vm/inherited.h tells of it: what the second
  * one reads is what the first had, whatever either writes; pages that an upper object has not got come from what it
- * shadows. Sources: vm/inherited.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c
- * vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c
+ * shadows. Sources: vm/inherited.c vm/map.c vm/shared.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c
+ * vm/swap.c vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c
  */
 #include "vm/inherited.h"
 

@@ -3,8 +3,8 @@
  * map is a cell of its own or shared; also with little memory, when pages leave for the default pager and come back,
  * and when memory is out.
  *
- * Sources: vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
- * lock/simple_lock.c lib/printf.c test/host/fake/vm.c
+ * Sources: vm/map.c vm/shared.c vm/inherited.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c
+ * vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c
  */
 #include <errno.h>
 #include <string.h>

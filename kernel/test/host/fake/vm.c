@@ -39,6 +39,7 @@ static struct kept {
 } kept[FAKE_HARTS];
 static unsigned access_count;
 bool fake_looks;
+unsigned fake_patience = 3;
 
 static void forget_on(unsigned hart, const struct pmap *pmap, uint32_t begin, uint32_t end)
 {
@@ -120,6 +121,12 @@ void thread_sleep(const void *channel, struct simple_lock *interlock)
     simple_unlock(interlock);
     fake_sleep(channel);
     simple_lock(interlock);
+}
+
+__attribute__((weak)) void thread_delay(uint32_t ticks)
+{
+    (void)ticks;
+    panic("a thread waits for the clock");
 }
 
 void thread_wakeup(const void *channel)
@@ -293,7 +300,7 @@ void *fake_access(struct vm_map *map, uint32_t address, unsigned rights, int *er
         forget_on(hart, pmap, address & ~PAGE_MASK, (address & ~PAGE_MASK) + PAGE_SIZE);
         if (*error)
             return 0;
-        CHECK(faults < 3);
+        CHECK(faults < fake_patience);
     }
     return page_pointer(vm_page_address(t->page) | (address & PAGE_MASK));
 }

@@ -23,6 +23,8 @@ void *fake_access(struct vm_map *map, uint32_t address, unsigned rights, int *er
 /* If set, that is no hart's access: by the translations as they are, and nothing is kept. */
 extern bool fake_looks;
 
+extern unsigned fake_patience; /* so many faults of one access, at most, do not help yet */
+
 /* Translations go, as they may at any time: each with a chance of 1 in `of`. */
 void fake_forget(uint32_t number, uint32_t of);
 

@@ -1,0 +1,479 @@
+/*
+ * Memory that is shared by several nodes (xmm/share.h), with the real vm/ below: one program is all nodes, with a table
+ * of proxies each; a thread on each reads, writes, copies and gives up the memory, another does what comes for shared
+ * objects, others what servers do. One of them runs at a time, and goes on to another only where it would sleep.
+ * Messages between two nodes keep their order, and come late. What is read is always what was written last, a copy is
+ * of one moment, pages leave memory where there is little of it, and in the end nothing is left. Sources: xmm/export.c
+ * ipc/message.c vm/shared.c vm/inherited.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c
+ * vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c. Options: ZONE_DEBUG=0
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "test/host/fake/vm.h"
+
+/* What goes to another node is sent by the test. */
+#define message_send local_send
+#define message_post local_post
+#define message_call local_call
+#define port_drop local_drop
+#include "ipc/port.c"
+#undef message_send
+#undef message_post
+#undef message_call
+#undef port_drop
+#undef BUCKETS
+void port_drop(struct port *p, enum right_type type);
+int message_send(struct message *m, uint32_t ms);
+void message_post(struct message *m);
+int message_call(struct message *m, uint32_t ms, struct message **reply);
+#include "xmm/proxy.c"
+#include "lib/random.h"
+#include "test/host/host.h"
+#include "xmm/share.c"
+
+#define NODES 4 /* 0 manages */
+#define SERVERS 3
+#define THREADS (NODES + SERVERS + 1)
+#define PAGES 4
+#define RW (PAGE_READ | PAGE_WRITE)
+#define SHARED_AT VM_BEGIN
+#define COPY_AT (VM_BEGIN + 64 * PAGE_SIZE)
+#define FLIGHTS 4096
+#define WRITES 100000
+#define STEPS 200000 /* of all threads together, in a run */
+
+static struct random luck;
+
+/* ---- Threads: one runs at a time, with what is its node's. */
+
+static struct thread_of_test {
+    pthread_t thread;
+    unsigned node;
+    bool over;
+} threads[THREADS];
+static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
+static unsigned running;
+static struct proxy *proxies_of[NODES][PROXY_BUCKETS];
+
+static void become(unsigned node)
+{
+    memcpy(proxies_of[ipc_node], imported, sizeof imported);
+    ipc_node = (uint16_t)node;
+    memcpy(imported, proxies_of[node], sizeof imported);
+}
+
+/* Lets another one run for a while, or this one on; messages come meanwhile. */
+static bool deliver_one(void);
+
+static unsigned steps;
+_Noreturn static void stuck(void);
+
+static void let_others(unsigned own)
+{
+    unsigned node = ipc_node;
+    if (steps++ > STEPS)
+        stuck();
+    while (random_below(&luck, 3) && deliver_one())
+        ;
+    unsigned next = random_below(&luck, THREADS);
+    while (threads[next].over)
+        next = (next + 1) % THREADS;
+    running = next;
+    pthread_cond_broadcast(&passed);
+    while (running != own)
+        pthread_cond_wait(&passed, &baton);
+    become(node);
+}
+
+static void sleep_a_while(const void *channel)
+{
+    (void)channel;
+    let_others(running);
+}
+
+void thread_delay(uint32_t ticks)
+{
+    (void)ticks;
+    let_others(running);
+}
+
+void limit_begin(struct limit *l, uint32_t ticks, const void *channel, struct simple_lock *lock)
+{
+    (void)ticks, (void)channel;
+    l->over = false;
+    l->lock = lock;
+}
+
+void limit_end(struct limit *l)
+{
+    (void)l;
+}
+
+int limit_sleep(const struct limit *l)
+{
+    simple_unlock(l->lock);
+    let_others(running);
+    simple_lock(l->lock);
+    return 0;
+}
+
+uint32_t clock_hz(void)
+{
+    return 1000;
+}
+
+uint32_t cycles32(void)
+{
+    return 1;
+}
+
+/* ---- The wire: to node 0, from it. */
+
+struct flight {
+    struct message *m; /* or */
+    struct port *dropped; /* a right to it */
+};
+static struct channel {
+    struct flight flights[FLIGHTS];
+    unsigned first, next;
+} up[NODES], down[NODES];
+
+void (*transport_node_died)(unsigned node);
+
+int transport_send(unsigned node, struct message *m)
+{
+    (void)node, (void)m;
+    host_failed(__FILE__, __LINE__, "a message goes by the real wire");
+}
+
+static void put(struct channel *c, struct flight f)
+{
+    CHECK(c->next - c->first < FLIGHTS);
+    c->flights[c->next++ % FLIGHTS] = f;
+}
+
+/*
+ * The channel for a port of another node; 0: it is this one's. All that node 0 does for others goes to the port's home.
+ */
+static struct channel *channel_to(const struct port *p)
+{
+    return p->home ? p->home == ipc_node ? 0 : &down[p->home] : ipc_node ? &up[ipc_node] : 0;
+}
+
+void port_drop(struct port *p, enum right_type type)
+{
+    struct channel *c = type == RIGHT_SEND && !p->home ? channel_to(p) : 0;
+    if (c)
+        put(c, (struct flight){.dropped = p});
+    else
+        local_drop(p, type);
+}
+
+int message_send(struct message *m, uint32_t ms)
+{
+    struct channel *c = channel_to(m->to.port);
+    if (!c)
+        return local_send(m, ms);
+    m->node = ipc_node;
+    put(c, (struct flight){.m = m});
+    return 0;
+}
+
+void message_post(struct message *m)
+{
+    if (message_send(m, 0))
+        message_free(m);
+}
+
+int message_call(struct message *m, uint32_t ms, struct message **reply)
+{
+    struct port *p = port_create(0, 0);
+    port_make(p, RIGHT_SEND_ONCE);
+    m->reply = (struct right){p, RIGHT_SEND_ONCE};
+    int error = message_send(m, ms);
+    if (!error)
+        error = port_receive(p, ms, reply);
+    port_destroy(p);
+    return error;
+}
+
+static struct message *jobs[FLIGHTS];
+static unsigned first_job, next_job;
+
+void server_add(struct port *p, struct message *m)
+{
+    (void)p;
+    CHECK(next_job - first_job < FLIGHTS);
+    jobs[next_job++ % FLIGHTS] = m;
+}
+
+static void deliver(struct channel *c, unsigned node)
+{
+    struct flight f = c->flights[c->first++ % FLIGHTS];
+    unsigned was = ipc_node;
+    become(node);
+    if (f.dropped) {
+        local_drop(f.dropped, RIGHT_SEND);
+    } else {
+        struct message *m = f.m;
+        struct port *p = m->to.port;
+        bool once = m->to.type == RIGHT_SEND_ONCE;
+        port_reference(p);
+        if (once)
+            right_use(&m->to);
+        else if (node)
+            local_drop(p, m->to.type);
+        else
+            put(&up[m->node], (struct flight){.dropped = p}); /* when it has been acknowledged */
+        m->to = (struct right){p, RIGHT_NONE};
+        if (once)
+            port_release(p); /* which the right was */
+        if (p->dead)
+            message_free(m);
+        else if (!p->ops)
+            CHECK(!port_enqueue(p, m, 0, true));
+        else if (p->ops->at_once)
+            p->ops->message(p->object, m);
+        else
+            server_add(p, m);
+    }
+    become(was);
+}
+
+static bool deliver_one(void)
+{
+    unsigned node = random_below(&luck, 2 * NODES);
+    for (unsigned i = 0; i < 2 * NODES; i++, node = (node + 1) % (2 * NODES)) {
+        struct channel *c = node < NODES ? &up[node] : &down[node - NODES];
+        if (c->first != c->next) {
+            deliver(c, node < NODES ? 0 : node - NODES);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- What the memory holds. */
+
+static uint32_t now[PAGES], written; /* how often */
+static struct written {
+    uint16_t page;
+    uint32_t before;
+} history[WRITES];
+
+static struct vm_map *maps[NODES];
+static struct vm_object *shared;
+static unsigned rounds, working;
+static bool is_little; /* memory */
+
+static uint32_t *word(unsigned node, uint32_t address, unsigned rights)
+{
+    int error;
+    uint32_t *w;
+    while (!(w = fake_access(maps[node], address, rights, &error))) { /* memory is out for a while */
+        CHECK(is_little && (error == -ENOMEM || error == -EIO));
+        let_others(running);
+    }
+    return w + 5;
+}
+
+/* The page's word at that moment: how many writes there had been. */
+static uint32_t word_at(unsigned page, uint32_t moment)
+{
+    for (uint32_t i = moment; i < written; i++)
+        if (history[i].page == page)
+            return history[i].before;
+    return now[page];
+}
+
+/* What the copy holds, was the memory at one moment between the two. */
+static void check_copy(unsigned node, uint32_t begin, uint32_t end)
+{
+    uint32_t is[PAGES];
+    bool found = false;
+    for (unsigned p = 0; p < PAGES; p++)
+        is[p] = *word(node, COPY_AT + p * PAGE_SIZE, PAGE_READ);
+    for (uint32_t moment = begin; moment <= end && !found; moment++) {
+        found = true;
+        for (unsigned p = 0; p < PAGES && found; p++)
+            found = is[p] == word_at(p, moment);
+    }
+    CHECK(found);
+}
+
+static void copy_it(unsigned node)
+{
+    uint32_t begin = written;
+    int error = vm_copy(maps[node], SHARED_AT, PAGES * PAGE_SIZE, COPY_AT);
+    uint32_t end = written;
+    CHECK(!error || (is_little && error == -ENOMEM));
+    if (error)
+        return;
+    for (unsigned i = random_below(&luck, 20); i; i--)
+        let_others(running);
+    check_copy(node, begin, end);
+    if (random_below(&luck, 2))
+        *word(node, COPY_AT, PAGE_WRITE) = 1; /* nobody else sees that */
+}
+
+_Noreturn static void stuck(void)
+{
+    for (unsigned n = 0; n < NODES; n++)
+        printf("node %u: %u messages go to it, %u from it; its thread %s\n", n, down[n].next - down[n].first,
+               up[n].next - up[n].first, threads[n].over ? "has ended" : "runs");
+    host_failed(__FILE__, __LINE__, "%u writes, and no end: jobs %u arrived %d ready %d gone %d end %d", written,
+                next_job - first_job, arrived != 0, ready != 0, somebody_gone, may_end);
+}
+
+/* A task with the memory on that node. */
+static void begin(unsigned node)
+{
+    uint32_t at = COPY_AT;
+    maps[node] = vm_map_create();
+    CHECK_EQUAL(vm_allocate(maps[node], &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    struct vm_object *o = shared;
+    at = SHARED_AT;
+    if (node) {
+        struct xmm_state state;
+        bool fresh;
+        become(0);
+        struct port *p = xmm_export_shared(shared);
+        xmm_state_of(shared, &state);
+        CHECK(p && state.shared && !state.shadowed);
+        become(node);
+        o = xmm_import(p, &state, &fresh);
+        CHECK(o);
+        if (fresh)
+            xmm_complete(o, xmm_init(o, true));
+        else
+            xmm_await(o);
+    }
+    CHECK_EQUAL(vm_map_object(maps[node], &at, PAGES * PAGE_SIZE, VM_FIXED, o, 0, false, RW, RW, VM_INHERIT_SHARE), 0);
+    if (node)
+        vm_object_release(o);
+}
+
+static void work(unsigned node)
+{
+    unsigned page = random_below(&luck, PAGES), writes;
+    uint32_t at = SHARED_AT + page * PAGE_SIZE;
+    switch (random_below(&luck, 40)) {
+    case 0: copy_it(node); break;
+    case 1:
+        if (node) {
+            vm_map_release(maps[node]);
+            begin(node);
+        }
+        break;
+    case 2: fake_forget(random_next(&luck), 3); break;
+    default:
+        writes = random_below(&luck, 2);
+        uint32_t *w = word(node, at, writes ? PAGE_WRITE : PAGE_READ);
+        CHECK_EQUAL(*w, now[page]);
+        CHECK(written < WRITES);
+        if (!writes)
+            break;
+        history[written++] = (struct written){(uint16_t)page, now[page]};
+        *w = now[page] = random_next(&luck);
+    }
+}
+
+static bool all_is_done(void)
+{
+    for (unsigned n = 0; n < NODES; n++)
+        if (up[n].first != up[n].next || down[n].first != down[n].next)
+            return false;
+    return !working && first_job == next_job && !arrived && !ready && !somebody_gone && !may_end;
+}
+
+static void *thread_main(void *arg)
+{
+    unsigned own = (unsigned)(uintptr_t)arg;
+    pthread_mutex_lock(&baton);
+    while (running != own)
+        pthread_cond_wait(&passed, &baton);
+    if (own < NODES) {
+        become(own);
+        begin(own);
+        for (unsigned i = 0; i < rounds; i++) {
+            work(own);
+            if (random_below(&luck, 2))
+                let_others(own);
+        }
+        vm_map_release(maps[own]);
+        working--;
+    }
+    while (own >= NODES && !all_is_done()) {
+        if (own == NODES) { /* what the thread `xmm` of each node does, in the place of the port's */
+            become(arrived && arrived->id != XMM_BROUGHT ? arrived->to.port->home : 0);
+            share_work();
+        } else if (first_job != next_job) {
+            struct message *m = jobs[first_job++ % FLIGHTS];
+            become(0);
+            m->to.port->ops->message(m->to.port->object, m);
+        }
+        become(0);
+        let_others(own);
+    }
+    threads[own].over = true;
+    bool some = false;
+    for (unsigned i = 0; i < THREADS; i++)
+        some |= !threads[i].over;
+    for (unsigned next = own; some && threads[next].over; next = running)
+        running = (next + 1) % THREADS;
+    pthread_cond_broadcast(&passed);
+    pthread_mutex_unlock(&baton);
+    return 0;
+}
+
+static void run(uint32_t seed, uint32_t pages, uint32_t swap)
+{
+    luck = random_from(seed, 7);
+    fake_vm_init(pages, swap);
+    fake_sleep = sleep_a_while;
+    fake_patience = 1000;
+    started = true;
+    for (unsigned n = 0; n < NODES; n++)
+        up[n].first = up[n].next = down[n].first = down[n].next = 0;
+    rounds = 250;
+    is_little = swap;
+    working = NODES;
+    written = steps = 0;
+    ipc_node = 0;
+    shared = vm_object_create(PAGES);
+    memset(now, 0, sizeof now);
+    running = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        threads[i].over = false;
+        CHECK_EQUAL(pthread_create(&threads[i].thread, 0, thread_main, (void *)(uintptr_t)i), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i].thread, 0);
+    become(0);
+    CHECK_EQUAL(xmm_counts.exports, 0);
+    CHECK_EQUAL(xmm_counts.proxies, 0);
+    CHECK(is_little || !xmm_counts.errors);
+    CHECK_EQUAL(messages_in_use(), 0);
+    CHECK(xmm_counts.recalled && xmm_counts.returned && written > rounds);
+    struct vm_statistics v;
+    vm_statistics(&v);
+    CHECK(!swap || v.pageouts);
+    vm_object_release(shared);
+    vm_check_no_leak();
+}
+
+#define OF_SEED(n)                                    \
+    HOST_TEST(what_was_written_last_is_read_seed_##n) \
+    {                                                 \
+        for (unsigned i = 0; i < host_times(); i++)   \
+            run(n + 100 * i, 400, 0);                 \
+    }                                                 \
+    HOST_TEST(with_little_memory_seed_##n)            \
+    {                                                 \
+        for (unsigned i = 0; i < host_times(); i++)   \
+            run(n + 100 * i, 60, 40);                 \
+    }
+OF_SEED(1)
+OF_SEED(2)
