@@ -161,7 +161,7 @@ int vm_shared_take(struct vm_object *o, uint32_t page, unsigned withheld, void *
 }
 
 /* A page that is the caller's goes to that place, unless there is one; the family is locked. */
-static int place(struct vm_object *o, uint32_t index, struct vm_page *fresh)
+static int shared_place(struct vm_object *o, uint32_t index, struct vm_page *fresh)
 {
     struct vm_page *there = radix_get(&o->pages, index);
     if ((there && there != VM_BELOW) || !vm_page_insert(o, index, fresh)) {
@@ -187,7 +187,7 @@ static int fill(struct vm_object *o, uint32_t index)
     if (result)
         vm_page_zero(fresh);
     vm_object_lock(o);
-    result = place(o, index, fresh);
+    result = shared_place(o, index, fresh);
     vm_object_unlock(o);
     return result;
 }
@@ -209,7 +209,7 @@ static int push(struct vm_object *o, struct vm_page *p)
         return 0;
     }
     VM_COUNT(pushes);
-    int error = place(o->copy, index, fresh);
+    int error = shared_place(o->copy, index, fresh);
     if (!error && p->place.pmap) /* who sees it through the copy is to see that one */
         pmap_page_protect(p, 0);
     return error;

@@ -293,7 +293,7 @@ void exports_each_shared(void (*fn)(struct share *s))
                 fn(e->share);
 }
 
-static struct export *ended; /* of the thread */
+static struct export *exports_over; /* of the thread */
 
 void exports_end(void)
 {
@@ -302,14 +302,14 @@ void exports_end(void)
         for (struct export **at = &exported[i], *e; (e = *at);)
             if (e->share && !share_is_used(e->share) && !port_has_senders(e->port)) {
                 *at = e->next;
-                e->next = ended;
-                ended = e;
+                e->next = exports_over;
+                exports_over = e;
                 xmm_counts.exports--;
             } else {
                 at = &e->next;
             }
     mutex_unlock(&xmm_lock_export);
-    for (struct export *e = ended; e; e = e->next) {
+    for (struct export *e = exports_over; e; e = e->next) {
         share_end(e->share);
         e->share = 0;
     }
@@ -317,8 +317,8 @@ void exports_end(void)
 
 void exports_ended(void)
 {
-    for (struct export *e; (e = ended);) {
-        ended = e->next;
+    for (struct export *e; (e = exports_over);) {
+        exports_over = e->next;
         struct vm_object *object = e->object;
         mutex_lock(&xmm_lock_export);
         e->object = 0;

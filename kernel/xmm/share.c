@@ -56,10 +56,10 @@ DEFINE_ZONE(shared_pages, "xmm-pages", sizeof(struct shared_page), 8, SPL_SOFTPR
 DEFINE_ZONE(holders, "xmm-holders", sizeof(struct holder), 8, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(users, "xmm-users", sizeof(struct user), 8, SPL_SOFTPREEMPT, 0);
 
-static struct message *arrived, **arrived_last = &arrived; /* with queue_lock; as is the next */
+static struct message *share_queue, **share_queue_last = &share_queue; /* with queue_lock; as is the next */
 static volatile bool somebody_gone, may_end;
-static struct shared_page *ready; /* with the mutex */
-static bool started;
+static struct shared_page *share_ready; /* with the mutex */
+static bool share_runs;
 
 /* ---- The thread's work. */
 
@@ -67,14 +67,14 @@ void share_may_end(void)
 {
     crit_t s = simple_lock_enter(&queue_lock);
     may_end = true;
-    thread_wakeup(&arrived);
+    thread_wakeup(&share_queue);
     simple_lock_leave(&queue_lock, s);
 }
 
 static void share_kick(void)
 {
     crit_t s = simple_lock_enter(&queue_lock);
-    thread_wakeup(&arrived);
+    thread_wakeup(&share_queue);
     simple_lock_leave(&queue_lock, s);
 }
 
@@ -82,9 +82,9 @@ void share_arrived(struct message *m)
 {
     crit_t s = simple_lock_enter(&queue_lock);
     m->next = 0;
-    *arrived_last = m;
-    arrived_last = &m->next;
-    thread_wakeup(&arrived);
+    *share_queue_last = m;
+    share_queue_last = &m->next;
+    thread_wakeup(&share_queue);
     simple_lock_leave(&queue_lock, s);
 }
 
@@ -94,8 +94,8 @@ static void share_look_at(struct shared_page *sp)
     if (sp->ready)
         return;
     sp->ready = true;
-    sp->next_ready = ready;
-    ready = sp;
+    sp->next_ready = share_ready;
+    share_ready = sp;
     share_kick();
 }
 
@@ -353,8 +353,8 @@ static void share_serve(struct shared_page *sp)
 
 static void serve_ready(void)
 {
-    for (struct shared_page *sp; (sp = ready);) {
-        ready = sp->next_ready;
+    for (struct shared_page *sp; (sp = share_ready);) {
+        share_ready = sp->next_ready;
         sp->ready = false;
         share_serve(sp);
     }
@@ -391,7 +391,7 @@ static void share_request(struct user *u, struct message *m)
 }
 
 /* Data that the user has written, if there are; by itself, or as an answer. */
-static void returned(struct user *u, const struct message *m)
+static void share_returned(struct user *u, const struct message *m)
 {
     struct xmm_data body = body_of(m);
     struct shared_page *sp = page_of(u->share, body.page, false);
@@ -437,7 +437,7 @@ static void user_no_senders(void *object)
     struct user *u = object;
     crit_t s = simple_lock_enter(&queue_lock);
     u->gone = somebody_gone = true;
-    thread_wakeup(&arrived);
+    thread_wakeup(&share_queue);
     simple_lock_leave(&queue_lock, s);
 }
 
@@ -457,7 +457,7 @@ static void share_from_user(struct user *u, struct message *m)
     case XMM_DATA_REQUEST:
     case XMM_DATA_UNLOCK: share_request(u, m); return;
     case XMM_DATA_RETURN:
-    case XMM_LOCK_COMPLETED: returned(u, m); break;
+    case XMM_LOCK_COMPLETED: share_returned(u, m); break;
     case XMM_END: u->ended = true; break;
     default: break;
     }
@@ -584,7 +584,7 @@ static void share_thaw(struct vm_object *object)
     share_may_end();
 }
 
-static const struct vm_sharing sharing = {
+static const struct vm_sharing share_for_vm = {
     .want = share_want, .freeze = share_freeze, .thaw = share_thaw, .copy = xmm_copy_away};
 
 /* ---- Beginning and end. */
@@ -623,9 +623,9 @@ void share_end(struct share *s)
 static struct message *next_arrived(void)
 {
     crit_t s = simple_lock_enter(&queue_lock);
-    struct message *m = arrived;
-    if (m && !(arrived = m->next))
-        arrived_last = &arrived;
+    struct message *m = share_queue;
+    if (m && !(share_queue = m->next))
+        share_queue_last = &share_queue;
     simple_lock_leave(&queue_lock, s);
     return m;
 }
@@ -681,7 +681,7 @@ static bool share_work(void)
         may_end = true;
     }
     mutex_lock(&xmm_lock_share);
-    bool some = m || gone || end || ready;
+    bool some = m || gone || end || share_ready;
     serve_ready();
     if (!m && end) {
         may_end = false;
@@ -699,9 +699,9 @@ static void share_thread(void *arg)
         if (share_work())
             continue;
         crit_t s = simple_lock_enter(&queue_lock);
-        if (!*(struct message *volatile *)&arrived && !*(struct shared_page *volatile *)&ready && !somebody_gone &&
-            !may_end)
-            thread_sleep(&arrived, &queue_lock);
+        if (!*(struct message *volatile *)&share_queue && !*(struct shared_page *volatile *)&share_ready &&
+            !somebody_gone && !may_end)
+            thread_sleep(&share_queue, &queue_lock);
         simple_lock_leave(&queue_lock, s);
     }
 }
@@ -709,12 +709,12 @@ static void share_thread(void *arg)
 bool share_start(void)
 {
     mutex_lock(&xmm_lock_share);
-    vm_sharing = &sharing;
+    vm_sharing = &share_for_vm;
     if (!bring_port)
         bring_port = port_create(&bring_ops, 0);
-    if (!started)
-        started = bring_port && thread_create(share_thread, 0, PRI_INTERRUPT, ANY_HART, "xmm");
-    bool there = started;
+    if (!share_runs)
+        share_runs = bring_port && thread_create(share_thread, 0, PRI_INTERRUPT, ANY_HART, "xmm");
+    bool there = share_runs;
     mutex_unlock(&xmm_lock_share);
     return there;
 }

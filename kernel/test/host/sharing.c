@@ -324,7 +324,7 @@ _Noreturn static void stuck(void)
         printf("node %u: %u messages go to it, %u from it; its thread %s\n", n, down[n].next - down[n].first,
                up[n].next - up[n].first, threads[n].over ? "has ended" : "runs");
     host_failed(__FILE__, __LINE__, "%u writes, and no end: jobs %u arrived %d ready %d gone %d end %d", written,
-                next_job - first_job, arrived != 0, ready != 0, somebody_gone, may_end);
+                next_job - first_job, share_queue != 0, share_ready != 0, somebody_gone, may_end);
 }
 
 /* A task with the memory on that node. */
@@ -385,7 +385,7 @@ static bool all_is_done(void)
     for (unsigned n = 0; n < NODES; n++)
         if (up[n].first != up[n].next || down[n].first != down[n].next)
             return false;
-    return !working && first_job == next_job && !arrived && !ready && !somebody_gone && !may_end;
+    return !working && first_job == next_job && !share_queue && !share_ready && !somebody_gone && !may_end;
 }
 
 static void *thread_main(void *arg)
@@ -407,7 +407,7 @@ static void *thread_main(void *arg)
     }
     while (own >= NODES && !all_is_done()) {
         if (own == NODES) { /* what the thread `xmm` of each node does, in the place of the port's */
-            become(arrived && arrived->id != XMM_BROUGHT ? arrived->to.port->home : 0);
+            become(share_queue && share_queue->id != XMM_BROUGHT ? share_queue->to.port->home : 0);
             share_work();
         } else if (first_job != next_job) {
             struct message *m = jobs[first_job++ % FLIGHTS];
@@ -434,7 +434,7 @@ static void run(uint32_t seed, uint32_t pages, uint32_t swap)
     fake_vm_init(pages, swap);
     fake_sleep = sleep_a_while;
     fake_patience = 1000;
-    started = true;
+    share_runs = true;
     for (unsigned n = 0; n < NODES; n++)
         up[n].first = up[n].next = down[n].first = down[n].next = 0;
     rounds = 250;
