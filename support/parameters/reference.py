@@ -11,9 +11,8 @@ INTRODUCTION = """\
 # Parameters
 
 Made from `support/parameters` by `python -m support.parameters.reference`; a test compares. Each parameter is declared
-once; the command line's checks and completion, the checks of experiment files, `generated/boot.h`,
-`generated/schemes.h` and `options.mk` of the kernel, and `generated/drives.h` and `generated/options.h` of the
-simulator are made from the declarations. What is not possible is refused in one line before anything is built.
+once; checks, completion, experiment files and the generated headers of kernel and simulator follow it. An impossible
+value is refused in one line before anything is built.
 
 `./interlock --install-completion` lets the shell complete names.
 
@@ -47,38 +46,51 @@ def _default(parameter: Parameter) -> str:
 
 
 def _values(parameter: Parameter) -> str:
+    """What it may be, with its unit."""
     if parameter.range:
         low, high = parameter.range
-        return f"{'powers of two, ' * parameter.power}{low} to {high}"
-    return ", ".join(f"`{choice}`" for choice in parameter.choices)
+        found = f"{'powers of two, ' * parameter.power}{low} to {high}"
+    else:
+        found = ", ".join(f"`{choice}`" for choice in parameter.choices)
+    return f"{found} {parameter.unit}".strip()
+
+
+def _lines(*rows: Iterable[str]) -> str:
+    """A table whose first row is its heading."""
+    heads, *others = map(tuple, rows)
+    return "".join((f"| {' | '.join(heads)} |\n", f"|{'---|' * len(heads)}\n",
+                    *(f"| {' | '.join(row)} |\n" for row in others)))
 
 
 def _table(parameters: Iterable[Parameter], ways: bool = False) -> str:
-    heads = ["name", "values", "default", "unit", "what", *(["ways"] if ways else [])]
-    rows = [heads, ["---"] * len(heads),
-            *([f"`{one.name}`", _values(one), _default(one), one.unit, one.help,
-               *([", ".join(one.ways)] if ways else [])] for one in parameters)]
-    return "".join(f"|{'|'.join(row)}|\n" if row[0] == "---" else f"| {' | '.join(row)} |\n" for row in rows)
+    return _lines(("name", "values", "default", "what", *(["ways"] if ways else [])),
+                  *((f"`{one.name}`", _values(one), _default(one), one.help, *([", ".join(one.ways)] if ways else []))
+                    for one in parameters))
+
+
+def _of_files() -> str:
+    """Those of runs; a file's name stands at its first one."""
+    return _lines(("file", "name", "values", "default", "what"),
+                  *((f"`{file}.c`" if one is parameters[0] else "", f"`{one.name}`", _values(one), _default(one),
+                     one.help) for file, parameters in boot.OF_FILES.items() for one in parameters))
 
 
 def _simulator() -> str:
     of = {simulator.RUN: "the run", simulator.NODE: "a node", simulator.FILE: "one node"}
-    rows = [(f"`--{one.name}{f' {one.value}' if one.value else ''}`".replace("|", "\\|"), _simulated(one),
-             _default(one), one.unit, one.help, of[one.of]) for one in simulator.OPTION_LIST]
-    return "".join(f"| {' | '.join(row)} |\n" for row in (
-        ("option", "values", "default", "unit", "what", "of"), ("---",) * 6, *rows))
+    return _lines(("option", "values", "default", "what", "of"),
+                  *((f"`--{one.name}{f' {one.value}' if one.value else ''}`".replace("|", "\\|"), _simulated(one),
+                     _default(one), one.help, of[one.of]) for one in simulator.OPTION_LIST))
 
 
 def _simulated(option: simulator.Option) -> str:
     """Its values; a number without an upper end has 64 bits."""
     if option.range and option.range[1] == simulator.MOST:
-        return f"{option.range[0]} or more"
+        return f"{option.range[0]} or more {option.unit}".strip()
     return _values(option)
 
 
 def page() -> str:
     """The whole page."""
-    of_files = "".join(f"\n### `{file}.c`\n\n{_table(parameters)}" for file, parameters in boot.OF_FILES.items())
     others = "".join(f"| `{name}` | {what} | {values} |\n" for name, (values, what) in drive.OTHER.items())
     schemes = "".join(f"| `{one.name}` | `kernel/sync/{one.id}.h` | {one.primitive} | {one.fall_back} |\n"
                       for one in build.SCHEME_LIST)
@@ -97,11 +109,11 @@ def page() -> str:
         "\n## Boot arguments of every image\n\n",
         _table(one for one in boot.KERNEL if one.name not in machine.REGISTERS),
         "\nThe registers above are boot arguments, too.\n",
-        "\n## Boot arguments of runs\n\nBy the file below `kernel/` that reads them; `run=` names one of its runs.\n",
-        of_files,
+        "\n## Boot arguments of runs\n\nBy the file below `kernel/` that reads them; `run=` names one of its runs.\n\n",
+        _of_files(),
         "\n## Drives\n\n`--disk IMAGE[,NAME=VALUE...]`.\n\n| name | what | value |\n|---|---|---|\n", others,
-        "\nA profile has, and each can be given by itself:\n\n", _table(drive.FIELDS.values()),
-        "\n", drive.table(),
+        "\nA [profile](../hw/disk/README.md#profiles) has, and each can be given by itself:\n\n",
+        _table(drive.FIELDS.values()),
         SIMULATOR, _simulator()))
 
 
