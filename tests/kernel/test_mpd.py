@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from sim.images import mpd, vsuite
 from support.cache import REPO
@@ -84,6 +85,17 @@ def test_virtual_machines_on_two_nodes(tmp_path):
     result = json.loads((tmp_path / "run.json").read_text())["nodes"][0]["results"]["mpd_nodes"][0]
     print(result)
     assert result["round_trip"] > 50 * result["switch"]
+
+
+def test_a_placing_moves_code_and_data():
+    """It is what a timing is repeated over: all of the program lies elsewhere."""
+    found = []
+    for placing in range(3):
+        with open(mpd.build_primitives("csloop", placing=placing), "rb") as file:
+            elf = ELFFile(file)
+            found.append([elf.get_section_by_name(name)["sh_size"] for name in (".text", ".data")])
+    for n, (text, data) in enumerate(found):
+        assert abs(text - found[0][0] - 668 * n) < 64 and abs(data - found[0][1] - 1356 * n) < 64, found
 
 
 def test_the_context_switch_primitives_and_the_rows_of_table_3(tmp_path):
