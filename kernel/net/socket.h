@@ -27,7 +27,7 @@
 
 #define SO_BUFFER 16384u    /* bytes that a buffer holds, unless its option says otherwise */
 #define SO_BUFFER_LEAST 2048u
-#define SO_BUFFER_MOST 65535u /* as no window is scaled */
+#define SO_BUFFER_MOST 262144u
 #define SO_BACKLOG_MOST 128 /* connections that wait to be accepted */
 
 struct sockbuf {

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "dev/clock.h"
 #include "lib/minmax.h"
 #include "net/in.h"
 #include "net/loop.h"
@@ -11,19 +12,18 @@
 #include "net/socket.h"
 #include "net/tcp.h"
 
-#define OPTION_END 0
-#define OPTION_NOP 1
-#define OPTION_MSS 2
-#define DUPLICATES 3     /* acknowledgements that tell of a loss */
+#define EIGHTHS_OF_TIME /* eighths of a tick of the slow timer in one of the timestamps' clock, times 2^16 */ \
+    ((uint32_t)(((8ull * TCP_SLOW_HZ << TCP_TIME_SHIFT) << 16) / CLOCK_HZ))
 #define CHALLENGES_MOST 10 /* in a tick of the slow timer (RFC 5961, 5) */
 
 struct segment {
     struct tcp_ends ends;
     struct mbuf *m; /* its data; 0: consumed */
-    uint32_t seq, ack, length, window, mss;
+    uint32_t seq, ack, length, window;
     uint32_t flags;
     bool fin_again; /* it had a FIN that has come before */
     uint32_t first; /* as `seq`, but what has come before is not cut off */
+    struct tcp_options options;
 };
 
 /* What comes back for a segment of no connection (RFC 9293, 3.5.2). */
@@ -45,23 +45,6 @@ static void challenge(struct tcpcb *tp)
         tp->challenges++;
         tp->ack_now = true;
     }
-}
-
-static uint32_t mss_of(const uint8_t *option, uint32_t bytes)
-{
-    for (uint32_t at = 0; at < bytes && option[at] != OPTION_END;) {
-        if (option[at] == OPTION_NOP) {
-            at++;
-            continue;
-        }
-        uint32_t length = at + 1 < bytes ? option[at + 1] : 0;
-        if (length < 2 || length > bytes - at)
-            break;
-        if (option[at] == OPTION_MSS && length == 4)
-            return get16(option + at + 2);
-        at += length;
-    }
-    return 0;
 }
 
 /* Whether `ip` may be another host's (RFC 1122, 4.2.3.10). */
@@ -86,8 +69,8 @@ static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
                           .ack = get32(tcp + 8),
                           .length = length - of_tcp,
                           .window = get16(tcp + 14),
-                          .flags = tcp[13],
-                          .mss = mss_of(tcp + TCP_HEADER, of_tcp - TCP_HEADER)};
+                          .flags = tcp[13]};
+    tcp_options_read(tcp + TCP_HEADER, of_tcp - TCP_HEADER, &s->options);
     m_adj(m, header + of_tcp);
     m->m_len = s->length;
     bool hosts = looped ? loop_has(s->ends.laddr) && loop_has(s->ends.faddr)
@@ -117,7 +100,7 @@ static void take_syn(struct tcpcb *tp, struct segment *s)
 {
     tp->irs = s->seq;
     tp->rcv_nxt = tp->rcv_adv = s->seq + 1;
-    tp->mss = MIN(tp->mss, MAX(s->mss ? s->mss : TCP_MSS_DEFAULT, 64));
+    tcp_agree(tp, &s->options);
     tp->cwnd = tp->mss > 2190 ? 2 * tp->mss : tp->mss > 1095 ? 3 * tp->mss : 4 * tp->mss; /* RFC 5681, 3.1 */
     s->seq++;
     s->flags &= ~TH_SYN;
@@ -127,7 +110,7 @@ static uint32_t receive_window(struct tcpcb *tp)
 {
     struct socket *so = tp->inp.so;
     so_lock(&so->lock);
-    uint32_t space = MIN(sb_space(&so->rcv), TCP_WINDOW_MOST);
+    uint32_t space = MIN(sb_space(&so->rcv), TCP_WINDOW_MOST << tp->rcv_scale);
     so_unlock(&so->lock);
     return MAX(space, seq_lt(tp->rcv_nxt, tp->rcv_adv) ? tp->rcv_adv - tp->rcv_nxt : 0);
 }
@@ -239,7 +222,7 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
     if (seq_lt(s->seq, tp->rcv_nxt)) { /* it begins with what has come */
         uint32_t old = tp->rcv_nxt - s->seq;
         tp->ack_now = true;
-        if (old > s->length + TCP_WINDOW_MOST)
+        if (old > s->length + (TCP_WINDOW_MOST << tp->rcv_scale))
             return false; /* older than anything that can be late: what it acknowledges is not believed */
         if (old > s->length || (old == s->length && !(s->flags & TH_FIN))) {
             s->fin_again = s->flags & TH_FIN;
@@ -267,52 +250,80 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
     return true;
 }
 
-/* RFC 6298, 2, in ticks; `rtt` has one tick more than have gone by. */
-static void measured(struct tcpcb *tp)
+/*
+ * How long a segment took that `s` acknowledges, in eighths of a tick: by the time that it gives back, if that can be
+ * (RFC 7323, 4), else by `rtt`, which has one tick more than have gone by.
+ */
+static uint32_t round_trip(const struct tcpcb *tp, const struct segment *s)
 {
-    uint32_t r = tp->rtt - 1;
+    uint32_t took = tp->times && s->options.has_times ? tcp_time(tp) - s->options.echo : UINT32_MAX;
+    if (took <= UINT16_MAX)
+        return MIN(took * EIGHTHS_OF_TIME >> 16, 8 * TCP_RTO_MOST);
+    return tp->rtt ? 8 * (tp->rtt - 1) : UINT32_MAX;
+}
+
+/* RFC 6298, 2, in ticks. */
+static void measured(struct tcpcb *tp, const struct segment *s)
+{
+    uint32_t r = round_trip(tp, s);
+    if (r == UINT32_MAX)
+        return;
     if (tp->srtt) {
-        int32_t delta = (int32_t)r - (int32_t)(tp->srtt >> 3);
-        tp->srtt = (uint32_t)MAX((uint32_t)((int32_t)tp->srtt + delta), 1);
+        int32_t delta = (int32_t)r - (int32_t)tp->srtt;
+        tp->srtt = (uint32_t)MAX((int32_t)tp->srtt + delta / 8, 1);
         delta = delta < 0 ? -delta : delta;
-        tp->rttvar = (uint32_t)((int32_t)tp->rttvar + delta - (int32_t)(tp->rttvar >> 2));
+        tp->rttvar += (uint32_t)delta - tp->rttvar / 4;
     } else {
-        tp->srtt = MAX(r << 3, 1);
-        tp->rttvar = MAX(r << 1, 1);
+        tp->srtt = MAX(r, 1);
+        tp->rttvar = 2 * r;
     }
     tp->rtt = 0;
-    tp->rto = MIN(MAX((tp->srtt >> 3) + MAX(tp->rttvar, 1), TCP_RTO_LEAST), TCP_RTO_MOST);
+    uint32_t ticks = (tp->srtt + MAX(tp->rttvar, 8) + 7) / 8; /* and one that may be short */
+    tp->rto = MIN(MAX(ticks + 1, TCP_RTO_LEAST), TCP_RTO_MOST);
 }
 
 /* Sends the segment at snd_una again, and nothing else. */
 static void retransmit_first(struct tcpcb *tp)
 {
-    uint32_t next = tp->snd_nxt, window = tp->cwnd;
     tp->timer[TCPT_REXMT] = 0;
-    tp->rtt = 0;
-    tp->snd_nxt = tp->snd_una;
-    tp->cwnd = tp->mss;
     NET_COUNT(tcp_retransmits);
-    tcp_output(tp);
-    tp->cwnd = window;
-    if (seq_lt(tp->snd_nxt, next))
-        tp->snd_nxt = next;
+    tcp_output_again(tp, tp->snd_una, tp->mss);
 }
 
-/* The same number acknowledged again: RFC 5681, 3.2. */
+static void begin_recovery(struct tcpcb *tp)
+{
+    tp->ssthresh = MAX((tp->loss_max - tp->snd_una) / 2, 2 * tp->mss);
+    tp->recovers = true;
+    tp->recover = tp->snd_max;
+    if (tp->sacks) { /* RFC 6675, 5 */
+        tp->cwnd = tp->ssthresh;
+        tp->timer[TCPT_REXMT] = 0; /* it begins again */
+        tcp_sack_begin(tp);
+    } else {
+        retransmit_first(tp);
+        tp->cwnd = tp->ssthresh + TCP_DUPLICATES * tp->mss;
+    }
+}
+
+/*
+ * The same number acknowledged again (RFC 5681, 3.2), or, with selective acknowledgements, something new behind it
+ * (RFC 6675, 2).
+ */
 static void duplicate(struct tcpcb *tp)
 {
     if (tp->recovers) {
-        tp->cwnd += tp->mss;
-        tcp_output(tp);
-    } else if (++tp->duplicates == DUPLICATES && seq_leq(tp->recover, tp->snd_una)) {
-        tp->ssthresh = MAX((tp->snd_max - tp->snd_una) / 2, 2 * tp->mss);
-        tp->recovers = true;
-        tp->recover = tp->snd_max;
-        retransmit_first(tp);
-        tp->cwnd = tp->ssthresh + DUPLICATES * tp->mss;
-        tcp_output(tp);
+        if (!tp->sacks)
+            tp->cwnd += tp->mss;
+    } else {
+        if (!tp->duplicates)
+            tp->loss_max = tp->snd_max;
+        tp->duplicates += tp->duplicates <= TCP_DUPLICATES;
+        bool lost =
+            tp->sacks ? tp->duplicates >= TCP_DUPLICATES || tcp_sack_lost(tp) : tp->duplicates == TCP_DUPLICATES;
+        if (lost && seq_leq(tp->recover, tp->snd_una))
+            begin_recovery(tp);
     }
+    tcp_output(tp);
 }
 
 /* The window of congestion after `acked` more bytes. */
@@ -320,7 +331,7 @@ static void opens(struct tcpcb *tp, uint32_t acked)
 {
     if (!tp->recovers) {
         uint32_t more = tp->cwnd > tp->ssthresh ? MAX(tp->mss * tp->mss / tp->cwnd, 1) : MIN(acked, tp->mss);
-        tp->cwnd = MIN(tp->cwnd + more, TCP_WINDOW_MOST);
+        tp->cwnd = MIN(tp->cwnd + more, TCP_WINDOW_MOST << tp->snd_scale);
         return;
     }
     if (!seq_lt(tp->snd_una, tp->recover)) {
@@ -328,7 +339,11 @@ static void opens(struct tcpcb *tp, uint32_t acked)
         tp->recovers = false;
         return;
     }
+    if (tp->sacked_count)
+        return; /* what is lost is known */
     retransmit_first(tp);
+    if (tp->sacks)
+        return;
     tp->cwnd = MAX(tp->cwnd > acked ? tp->cwnd - acked : 0, tp->mss) + (acked >= tp->mss ? tp->mss : 0);
 }
 
@@ -353,6 +368,18 @@ static void update_window(struct tcpcb *tp, const struct segment *s)
         take_window(tp, s);
 }
 
+/* An acknowledgement of nothing more. */
+static void no_more(struct tcpcb *tp, const struct segment *s, bool says_more)
+{
+    bool empty = s->ack == tp->snd_una && !s->length;
+    if (tp->sacks ? says_more
+                  : empty && !(s->flags & TH_FIN) && s->window == tp->snd_wnd && tp->snd_una != tp->snd_max &&
+                        tp->timer[TCPT_REXMT])
+        duplicate(tp);
+    else if (empty && !tp->sacks)
+        tp->duplicates = 0;
+}
+
 /* The next three: whether the connection goes on. */
 static bool syn_acknowledged(struct tcpcb *tp, struct segment *s)
 {
@@ -364,8 +391,7 @@ static bool syn_acknowledged(struct tcpcb *tp, struct segment *s)
     tp->snd_una++;
     if (seq_lt(tp->snd_nxt, tp->snd_una))
         tp->snd_nxt = tp->snd_una;
-    if (tp->rtt)
-        measured(tp);
+    measured(tp, s);
     is_established(tp);
     take_window(tp, s);
     struct socket *listening = tp->listening;
@@ -410,24 +436,23 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
         challenge(tp);
         return false;
     }
-    if (!seq_lt(tp->snd_una, s->ack)) {
-        if (s->ack == tp->snd_una && !s->length && !(s->flags & TH_FIN) && s->window == tp->snd_wnd &&
-            tp->snd_una != tp->snd_max && tp->timer[TCPT_REXMT])
-            duplicate(tp);
-        else if (s->ack == tp->snd_una && s->length == 0)
-            tp->duplicates = 0;
+    bool is_more = seq_lt(tp->snd_una, s->ack),
+         says_more = tcp_sack_take(tp, is_more ? s->ack : tp->snd_una, &s->options);
+    if (!is_more) {
+        no_more(tp, s, says_more);
         return true;
     }
     uint32_t acked = s->ack - tp->snd_una;
     tp->duplicates = 0;
-    if (tp->rtt && seq_lt(tp->rtt_seq, s->ack))
-        measured(tp);
+    if (!tp->rtt || seq_lt(tp->rtt_seq, s->ack))
+        measured(tp, s);
     tp->retries = tp->orphan_probes = 0;
     tp->soft_error = 0;
     bool of_fin = leave_buffer(tp, acked);
     tp->snd_una = s->ack;
     if (seq_lt(tp->snd_nxt, tp->snd_una))
         tp->snd_nxt = tp->snd_una;
+    tcp_sack_acked(tp);
     update_window(tp, s); /* before anything is sent */
     if (seq_lt(tp->recover, tp->snd_una) && !tp->recovers)
         tp->recover = tp->snd_una;
@@ -436,6 +461,8 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
     else if (!tp->timer[TCPT_PERSIST])
         tp->timer[TCPT_REXMT] = tp->rto;
     opens(tp, acked);
+    if (says_more && !tp->recovers)
+        duplicate(tp); /* there is another gap */
     return !of_fin || fin_acknowledged(tp);
 }
 
@@ -466,6 +493,7 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
             uint32_t both = end - m->m_seq;
             if (both >= m->m_len) {
                 m_free(m);
+                tcp_sack_keep(tp, s->seq);
                 return;
             }
             m_adj(m, both);
@@ -483,13 +511,14 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
         m_free(next);
         tp->reassembled--;
     }
-    if (tp->reassembled >= TCP_REASSEMBLY_MOST) {
+    if (tp->reassembled >= MAX(TCP_REASSEMBLY_MOST, tp->inp.so->rcv.hiwat / 512)) {
         m_free(m);
         return;
     }
     tp->reassembled++;
     m->m_nextpkt = *at;
     *at = m;
+    tcp_sack_keep(tp, s->seq);
 }
 
 static void close_gap(struct tcpcb *tp)
@@ -507,6 +536,7 @@ static void close_gap(struct tcpcb *tp)
         deliver(tp, m);
         tp->ack_now = true;
     }
+    tcp_sack_advance(tp);
 }
 
 /* The other side has sent its last. */
@@ -567,6 +597,26 @@ static void data(struct tcpcb *tp, struct segment *s)
         tp->ack_now = true;
 }
 
+/* RFC 7323, 3.2 and 5.3. A SYN is not looked at here: it is asked for anyhow. */
+static bool timely(struct tcpcb *tp, const struct segment *s)
+{
+    if (!tp->times || s->flags & (TH_RST | TH_SYN))
+        return true;
+    if (!s->options.has_times)
+        return false;
+    bool is = tcp_is_timely(tp, s->options.time);
+    if (!is)
+        challenge(tp); /* not without end: both sides may find the other's late */
+    return is;
+}
+
+/* TS.Recent, of a segment that the connection expects (RFC 7323, 4.3). */
+static void take_time(struct tcpcb *tp, const struct segment *s)
+{
+    if (tp->times && s->options.has_times && seq_leq(s->first, tp->last_ack_sent))
+        tcp_take_time(tp, s->options.time);
+}
+
 static void process(struct tcpcb *tp, struct segment *s)
 {
     tp->rcv_wnd = tp->state > TCPS_SYN_SENT ? receive_window(tp) : 0;
@@ -577,8 +627,10 @@ static void process(struct tcpcb *tp, struct segment *s)
         if (!in_window(tp, s))
             return;
     } else {
-        if (!in_window(tp, s) || !(s->flags & TH_ACK) || !acknowledged(tp, s))
+        s->window <<= tp->snd_scale;
+        if (!timely(tp, s) || !in_window(tp, s) || !(s->flags & TH_ACK) || !acknowledged(tp, s))
             return;
+        take_time(tp, s);
         update_window(tp, s);
         tp->probes = 0;
         tcp_keep_alive(tp);

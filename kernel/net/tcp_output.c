@@ -8,10 +8,7 @@
 #include "net/tcp.h"
 
 #define IP_TTL 64
-#define OPTION_MSS 2
-#define OPTION_MSS_BYTES 4
 #define HEADERS (IP_HEADER + TCP_HEADER)
-#define MSS_OWN (IP_MTU - HEADERS)
 
 /* What a state sends besides data. */
 static const uint8_t flags_of[] = {
@@ -78,9 +75,28 @@ void tcp_respond(const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32
         send(m, ends, seq, ack, flags, window, 0);
 }
 
+/* A segment of the connection with `options` bytes of options, which are there. */
+static void send_of(struct tcpcb *tp, struct mbuf *m, uint32_t seq, uint32_t flags, uint32_t window, uint32_t options)
+{
+    struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
+    tp->last_ack_sent = tp->rcv_nxt;
+    send(m, &ends, seq, tp->rcv_nxt, flags, flags & TH_SYN ? window : window >> tp->rcv_scale, options);
+}
+
+void tcp_probe(struct tcpcb *tp)
+{
+    struct mbuf *m = packet();
+    if (!m)
+        return;
+    uint32_t options = tcp_options_write(tp, false, m->m_data + HEADERS);
+    m->m_len += options;
+    send_of(tp, m, tp->snd_una - 1, TH_ACK, tp->rcv_adv - tp->rcv_nxt, options);
+}
+
 /* What one segment is to be. */
 struct plan {
     uint32_t offset, length; /* of the data, in the buffer of what is sent */
+    uint32_t most;             /* of them */
     uint32_t flags, window;
     bool more; /* there is more to be sent behind it */
 };
@@ -91,9 +107,17 @@ struct plan {
  */
 static bool window_opens(const struct tcpcb *tp, uint32_t space, uint32_t hiwat)
 {
-    uint32_t offered = tp->rcv_adv - tp->rcv_nxt, open = MIN(space, TCP_WINDOW_MOST);
+    uint32_t offered = tp->rcv_adv - tp->rcv_nxt, open = MIN(space, TCP_WINDOW_MOST << tp->rcv_scale);
     uint32_t more = open > offered ? open - offered : 0;
     return more >= 2 * tp->mss || 2 * more >= hiwat;
+}
+
+/* The bytes of data that a segment has room for beside its options. */
+static uint32_t segment_most(const struct tcpcb *tp)
+{
+    uint8_t options[TCP_OPTIONS_MOST];
+    return tp->told_count ? tp->mss + (tp->times ? TCP_TIMES_BYTES : 0) - tcp_options_write(tp, false, options)
+                          : tp->mss;
 }
 
 /* RFC 1122, 4.2.3.4: no small segment while another is on its way. */
@@ -102,16 +126,48 @@ static bool data_goes(const struct tcpcb *tp, const struct socket *so, const str
     bool idle = tp->snd_max == tp->snd_una;
     if (!p->length)
         return false;
-    return p->length == tp->mss || ((idle || so->no_delay) && p->offset + p->length >= so->snd.cc) || tp->force ||
+    return p->length == p->most || ((idle || so->no_delay) && p->offset + p->length >= so->snd.cc) || tp->force ||
            p->length >= tp->max_snd_wnd / 2 || seq_lt(tp->snd_nxt, tp->snd_max) ||
            (p->flags & TH_FIN && p->offset + p->length == so->snd.cc);
+}
+
+/* How far from snd_una on may be sent. */
+static uint32_t send_window(const struct tcpcb *tp)
+{
+    uint32_t may = tp->cwnd;
+    if (tp->again)
+        may = tp->snd_nxt - tp->snd_una + tp->again;
+    else if (tcp_sack_recovers(tp))
+        may = tp->snd_max - tp->snd_una + tcp_sack_room(tp);
+    else if (tp->snd_nxt == tp->snd_max) /* RFC 3042: something new for each that another one has brought */
+        may += MIN(tp->duplicates, TCP_DUPLICATES - 1) * tp->mss;
+    return MIN(tp->snd_wnd, may);
+}
+
+/* The window that is said: none of a few bytes (RFC 1122, 4.2.3.3), and what was offered is not taken back. */
+static uint32_t said_window(const struct tcpcb *tp, const struct socket *so, bool syn)
+{
+    uint32_t space = sb_space(&so->rcv), scale = syn ? 0 : tp->rcv_scale, offered = tp->rcv_adv - tp->rcv_nxt;
+    uint32_t window = space < so->rcv.hiwat / 4 && space < tp->mss ? 0 : space;
+    if (tp->state != TCPS_SYN_SENT && window < offered)
+        window = offered;
+    return MIN(window, TCP_WINDOW_MOST << scale) >> scale << scale;
+}
+
+/* Of what is sent again after a time-out, the next that the other side does not have. */
+static uint32_t skip_sacked(struct tcpcb *tp)
+{
+    if (tp->again || !tp->sacked_count || !seq_lt(tp->snd_nxt, tp->snd_max))
+        return UINT32_MAX;
+    uint32_t bytes = tcp_sack_gap(tp, &tp->snd_nxt);
+    return tp->snd_nxt + bytes == tp->snd_max ? UINT32_MAX : bytes;
 }
 
 /* The next segment: whether there is one. With the socket's lock. */
 static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
 {
-    uint32_t window = MIN(tp->snd_wnd, tp->cwnd), unsent;
-    *p = (struct plan){.flags = flags_of[tp->state]};
+    uint32_t gap = skip_sacked(tp), window = send_window(tp), unsent;
+    *p = (struct plan){.flags = flags_of[tp->state], .most = segment_most(tp)};
     bool syn = p->flags & TH_SYN && tp->snd_una == tp->iss; /* not acknowledged */
     if (tp->snd_nxt != tp->iss)
         p->flags &= ~TH_SYN;
@@ -132,23 +188,20 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
     unsent = !syn && so->snd.cc > p->offset ? so->snd.cc - p->offset : 0;
     if (!syn && window > p->offset)
         p->length = MIN(unsent, window - p->offset);
-    if (p->length > tp->mss) {
-        p->length = tp->mss;
+    if (p->length > MIN(p->most, gap)) {
+        p->length = MIN(p->most, gap);
         p->more = true;
     }
     if (p->offset + p->length < so->snd.cc || syn || (tp->force && tp->timer[TCPT_PERSIST])) /* nor with a probe */
         p->flags &= ~TH_FIN;
-    uint32_t space = sb_space(&so->rcv);
-    p->window = space < so->rcv.hiwat / 4 && space < tp->mss ? 0 : space; /* RFC 1122, 4.2.3.3 */
-    if (p->window > TCP_WINDOW_MOST)
-        p->window = TCP_WINDOW_MOST;
-    if (tp->state != TCPS_SYN_SENT && p->window < tp->rcv_adv - tp->rcv_nxt)
-        p->window = tp->rcv_adv - tp->rcv_nxt; /* what was offered is not taken back */
+    p->window = said_window(tp, so, p->flags & TH_SYN);
+    if (tp->again)
+        return p->length || p->flags & TH_FIN;
     if (data_goes(tp, so, p) || tp->ack_now || p->flags & (TH_SYN | TH_RST))
         return true;
     if (p->flags & TH_FIN && (!tp->sent_fin || tp->snd_nxt == tp->snd_una))
         return true;
-    if (p->flags & TH_ACK && tp->state >= TCPS_ESTABLISHED && window_opens(tp, space, so->rcv.hiwat))
+    if (p->flags & TH_ACK && tp->state >= TCPS_ESTABLISHED && window_opens(tp, sb_space(&so->rcv), so->rcv.hiwat))
         return true;
     if (so->snd.cc && !tp->timer[TCPT_REXMT] && !tp->timer[TCPT_PERSIST]) {
         tp->retries = 0;
@@ -204,28 +257,41 @@ static bool send_one(struct tcpcb *tp)
         so_unlock(&so->lock);
         return false;
     }
-    uint32_t options = 0;
-    if (p.flags & TH_SYN) {
-        uint8_t *option = m->m_data + HEADERS;
-        option[0] = OPTION_MSS;
-        option[1] = options = OPTION_MSS_BYTES;
-        put16(option + 2, MSS_OWN);
-    }
+    uint32_t options = tcp_options_write(tp, p.flags & TH_SYN, m->m_data + HEADERS);
     sb_copy(&so->snd, p.offset, p.length, m->m_data + HEADERS + options);
     m->m_len += options + p.length;
     if (p.length && p.offset + p.length == so->snd.cc)
         p.flags |= TH_PUSH;
     so_unlock(&so->lock);
     uint32_t seq = account(tp, &p);
-    struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
-    send(m, &ends, seq, tp->rcv_nxt, p.flags, p.window, options);
+    send_of(tp, m, seq, p.flags, p.window, options);
     return p.more;
+}
+
+uint32_t tcp_output_again(struct tcpcb *tp, uint32_t seq, uint32_t most)
+{
+    uint32_t next = tp->snd_nxt;
+    if (!tp->snd_wnd)
+        return 0; /* it is probed */
+    tp->rtt = 0;
+    tp->snd_nxt = seq;
+    tp->again = most;
+    send_one(tp);
+    tp->again = 0;
+    uint32_t sent = tp->snd_nxt - seq;
+    if (seq_lt(tp->snd_nxt, next))
+        tp->snd_nxt = next;
+    return sent;
 }
 
 void tcp_output(struct tcpcb *tp)
 {
     if (tp->inp.closing || tp->state == TCPS_LISTEN || tp->state == TCPS_CLOSED)
         return;
+    if (tcp_sack_recovers(tp))
+        tcp_sack_gaps(tp);
     while (send_one(tp))
         ;
+    if (tcp_sack_recovers(tp))
+        tcp_sack_rest(tp);
 }

@@ -52,6 +52,7 @@ static void retransmit(struct tcpcb *tp)
     tp->recover = tp->snd_max;
     tp->duplicates = tp->rtt = 0;
     tp->snd_nxt = tp->snd_una;
+    tcp_sack_forget(tp); /* the other side may have thrown it away (RFC 2018, 8) */
     tp->timer[TCPT_REXMT] = backed_off(tp);
     NET_COUNT(tcp_retransmits);
     tcp_output(tp);
@@ -85,12 +86,11 @@ void tcp_keep_alive(struct tcpcb *tp)
 /* It did not come to be in time; or it has been idle, and is asked with what the other side has had long ago. */
 static void tcp_timer_keep(struct tcpcb *tp)
 {
-    struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
     if (tp->state < TCPS_ESTABLISHED || ++tp->keep_probes > tp->keep_count) {
         give_up(tp);
         return;
     }
-    tcp_respond(&ends, tp->snd_una - 1, tp->rcv_nxt, TH_ACK, tp->rcv_adv - tp->rcv_nxt);
+    tcp_probe(tp);
     tp->timer[TCPT_KEEP] = tp->keep_interval;
 }
 

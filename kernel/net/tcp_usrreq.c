@@ -22,7 +22,7 @@ struct tcpcb *tcp_create(void)
     *tp = (struct tcpcb){.inp.references = 1,
                          .mss = MSS_OWN,
                          .rto = TCP_RTO_FIRST,
-                         .ssthresh = TCP_WINDOW_MOST,
+                         .ssthresh = TCP_WINDOW_MOST << TCP_SCALE_MOST,
                          .keep_idle = TCP_KEEP_IDLE,
                          .keep_interval = TCP_KEEP_INTERVAL,
                          .keep_count = TCP_KEEP_COUNT};
@@ -51,8 +51,10 @@ void tcp_free(struct tcpcb *tp)
 void tcp_init_send(struct tcpcb *tp)
 {
     tp->iss = (uint32_t)(cycles64() >> ISS_CYCLES_SHIFT) + in_pcb_hash(&tp->inp, 0);
-    tp->snd_una = tp->snd_nxt = tp->snd_max = tp->recover = tp->iss;
+    tp->snd_una = tp->snd_nxt = tp->snd_max = tp->recover = tp->high_rxt = tp->iss;
     tp->cwnd = tp->mss;
+    tp->time_offset = in_pcb_hash(&tp->inp, 3); /* RFC 7323, 7.1 */
+    tcp_choose_scale(tp);
 }
 
 void tcp_close(struct tcpcb *tp, int error)

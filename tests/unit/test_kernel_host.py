@@ -72,7 +72,8 @@ LONGER = {"EXT2_CUTS", "EXT2_IMAGES", "EXT2_TRANSFERS", "FSX_OPERATIONS", "TCP_S
 def run(binary: Path, cpu_s: int = 180) -> subprocess.CompletedProcess:
     """All tests of a program, of which each may take so much processor time."""
     options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
-    options = {"env": os.environ | options, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    options = {"env": os.environ | options, "cwd": KERNEL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT,
+               "text": True}
     if LONGER & os.environ.keys():
         return subprocess.run([binary], **options)
     return run_limited([binary], cpu_s, **options)
