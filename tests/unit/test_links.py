@@ -1,6 +1,7 @@
 """Links in the manuals lead somewhere: relative ones to a file that is kept, an anchor to a heading of that page. The
 site's index has every page once."""
 
+import fnmatch
 import os
 import posixpath
 import re
@@ -80,5 +81,8 @@ def test_the_index_has_every_page_once():
     listed = [line for block in blocks for line in block.splitlines() if line and not line.startswith(":")]
     entries = [posixpath.normpath(f"docs/{line}.md") for line in listed]
     made = [path for path in entries if path.startswith("build/")]
-    assert sorted(set(entries) - set(made)) == sorted(set(PAGES) - NOT_ON_THE_SITE)
-    assert len(entries) == len(set(entries)) and made == ["build/docs/commands.md", "build/docs/registers.md"]
+    assert made == ["build/docs/commands.md", "build/docs/registers.md"]
+    for page in set(PAGES) - NOT_ON_THE_SITE:
+        assert len([entry for entry in entries if fnmatch.fnmatchcase(page, entry)]) == 1, page
+    for entry in set(entries) - set(made):
+        assert any(fnmatch.fnmatchcase(page, entry) for page in PAGES), entry
