@@ -16,7 +16,7 @@ BACK_ENDS = {ASSEMBLER: 0, "system-calls": 1, "library": 2}
 # The library's without the system call with which building a context begins.
 ALONE = "library-alone"
 ALL_BACK_ENDS = BACK_ENDS | {ALONE: 3}
-SOURCES = ("mpd.c", "values.c", *SWITCH)
+SOURCES = ("mpd.c", "values.c", "files.c", *SWITCH)
 REMOTE = ("remote.c",)      # of programs with virtual machines besides
 
 

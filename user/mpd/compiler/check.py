@@ -405,7 +405,7 @@ class Checker:
             case tree.External():
                 signature = self.signature(item.signature)
                 op = Op(item.name, signature, self.resource, implemented="external", no_semaphore="it is external")
-                op.code = f"x_{item.name.text}"
+                op.code = f"x_{self.resource.name.text}_{item.name.text}"
                 item.symbol = self.declare(Symbol(item.name.text, "op", item.name.at, signature, op=op))
                 self.resource.externals.append(op)
 
@@ -1147,6 +1147,7 @@ class Checker:
             formal = formals[number] if number < len(formals) else None
             if formal and formal.mode != "val":
                 of = self.variable_of(argument, by_reference=True)
+                self.whole(argument)
                 name = f"parameter '{formal.name}'" if formal.name else f"parameter {number + 1}"
                 fits = same(formal.type, of) and not (formal.type == REAL and of == INT)
                 if not fits:
@@ -1573,10 +1574,14 @@ class Checker:
         function = FUNCTIONS[name]
         if name in ("write", "writes", "put", "read"):
             return self.input_output(e, name)
+        if name in ("printf", "sprintf", "scanf", "sscanf"):
+            return self.formatted(e, name)
+        if name == "get":
+            return self.get(e)
         takes = list(function.takes)
         least = sum(not kind.endswith("?") for kind in takes)
         if function.more:
-            takes += [takes[-1] if name != "printf" else "basic"] * (len(e.arguments) - len(takes))
+            takes += [takes[-1]] * (len(e.arguments) - len(takes))
         if not least <= len(e.arguments) <= len(takes):
             some = f"{least}" if least == len(takes) else f"{least} to {len(takes)}"
             self.wrong(e.at, f"'{name}' takes {some} arguments, not {len(e.arguments)}")
@@ -1641,8 +1646,15 @@ class Checker:
             return None
         return of
 
+    def whole(self, argument: tree.Expression):
+        """A part of a string can be assigned to, but its length stays."""
+        if isinstance(argument, tree.Index) and isinstance(argument.of.type, String) and \
+                argument.bounds[0].kind != "one":
+            self.wrong(argument.at, "a part of a string stands where a variable should")
+
     def readable(self, argument: tree.Expression) -> Type | None:
         of = self.variable_of(argument)
+        self.whole(argument)
         if of is not None and of not in (INT, REAL, BOOL, CHAR) and not isinstance(of, String):
             self.wrong(argument.at, f"{of} cannot be read")
         return of
@@ -1659,12 +1671,53 @@ class Checker:
             of = self.expr(argument)
             if of == FILE and number == 0:
                 continue
+            if self.is_chars(of):
+                continue
             if name == "put" and of is not None and of != CHAR and not isinstance(of, String):
                 self.wrong(argument.at, f"what is put is a string, not {of}")
                 continue
             if of is not None and of not in (INT, REAL, BOOL, CHAR) and not isinstance(of, String | Enum | Pointer):
                 self.wrong(argument.at, f"{of} cannot be written")
         return INT if name == "read" else None
+
+    @staticmethod
+    def is_chars(of: Type | None) -> bool:
+        return isinstance(of, Array) and len(of.dims) == 1 and of.of == CHAR
+
+    def formatted(self, e: tree.Call, name: str) -> Type | None:
+        """printf([file,] format, values), sprintf(string, format, values), and the same with variables to be read."""
+        rest = list(e.arguments)
+        reads = name in ("scanf", "sscanf")
+        if name in ("printf", "scanf") and rest and self.expr(rest[0]) == FILE:
+            rest.pop(0)
+        elif name in ("sprintf", "sscanf") and rest:
+            first = rest.pop(0)
+            of = self.readable(first) if name == "sprintf" else self.expr(first)
+            if of is not None and not isinstance(of, String):
+                self.wrong(first.at, f"an argument of '{name}' is string, not {of}")
+        if not rest:
+            self.wrong(e.at, f"'{name}' has no format")
+            return INT if reads else None
+        self.expect(rest[0], String(), "a format")
+        for one in rest[1:]:
+            of = self.readable(one) if reads else self.expr(one)
+            if not (of is None or of in (INT, REAL, BOOL, CHAR) or isinstance(of, String) or
+                    not reads and (isinstance(of, Enum) or self.is_chars(of))):
+                self.wrong(one.at, f"an argument of '{name}' is of a basic type, not {of}")
+        return INT if reads else None
+
+    def get(self, e: tree.Call) -> Type:
+        rest = list(e.arguments)
+        if rest and self.expr(rest[0]) == FILE:
+            rest.pop(0)
+        if len(rest) != 1:
+            self.wrong(e.at, f"'get' reads into one variable, not {len(rest)}")
+        for one in rest:
+            of = self.variable_of(one)
+            self.whole(one)
+            if of is not None and not isinstance(of, String) and not self.is_chars(of):
+                self.wrong(one.at, f"'get' reads into a string or an array of characters, not {of}")
+        return INT
 
 
 def check(components: Sequence[Resource]) -> tuple[Resource, list[Record], bool]:

@@ -5,7 +5,7 @@ from functools import partial
 from zlib import crc32
 
 from user.mpd.compiler import tree
-from user.mpd.compiler.predefined import FUNCTIONS
+from user.mpd.compiler.predefined import FUNCTIONS, PURE
 from user.mpd.compiler.tree import Op, Position, Resource, Symbol
 from user.mpd.compiler.types import (
     ANY,
@@ -38,6 +38,16 @@ UNUSED = "__attribute__((unused)) "
 FREED = "__attribute__((cleanup(mpd_free_array), unused)) "
 
 
+def c_name(component: str, name: str) -> str:
+    """Of what a component has, one name in C: an odd number of underscores comes but once before the second name."""
+    return component.replace("_", "__") + "_" + name
+
+
+def is_part(e: tree.Expression) -> bool:
+    """Some characters of a string."""
+    return isinstance(e, tree.Index) and isinstance(e.of.type, String) and e.bounds[0].kind != "one"
+
+
 def c_string(text: str) -> str:
     return '"' + "".join(c if c.isalnum() and c.isascii() or c in " ./_:-," else f"\\{ord(c):03o}" for c in text) + '"'
 
@@ -46,7 +56,9 @@ def calls(one: object) -> bool:
     """Whether evaluating it may change something."""
     match one:
         case tree.Call():
-            return one.kind in ("op", "predefined") or any(calls(each) for each in one.arguments)
+            pure = one.kind != "op" and not (one.kind == "predefined" and isinstance(one.function, tree.Use) and
+                                             one.function.name.text not in PURE)
+            return not pure or any(calls(each) for each in one.arguments)
         case tree.Assign() | tree.Create():
             return True
         case tree.Unary():
@@ -195,12 +207,15 @@ class Emitter:
                 if isinstance(of, String):
                     bound = e.bounds[0].last
                     assert bound
-                    i = self.value(bound)
-                    if self.is_variable(e.of):
-                        return f"(*(mpd_char *)mpd_char_of({self.reference(e.of)}, {i}, {self.place(e.at)}))"
-                    return f"mpd_char_at({self.text(e.of)}, {i}, {self.place(e.at)})"
+                    before, (i,) = self.in_order([(bound, self.value(bound))], calls(bound))
+                    of_text = self.text(e.of)
+                    if before and calls(e.of):
+                        name = f"t_{self.fresh()}"
+                        before, of_text = f"struct mpd_text {name} = {of_text}; " + before, name
+                    at = f"mpd_char_in({of_text}, {i}, {self.place(e.at)})"
+                    return f"(*({{ {before}{at}; }}))" if before else f"(*{at})"
                 assert isinstance(of, Array)
-                return self.element(self.address(e.of), of, e.bounds, e.at)
+                return self.element(self.address(e.of), self.c_type(of.of), e.bounds, e.at, calls(e.of))
             case tree.Field():
                 of = e.of.type
                 inner = self.lvalue(e.of) if self.is_variable(e.of) else self.value(e.of)
@@ -209,9 +224,22 @@ class Emitter:
                 return f"(*({self.c_type(e.type)} *)mpd_to({self.value(e.of)}, {self.place(e.at)}))"
         return self.value(e)
 
-    def element(self, array: str, of: Array, bounds: Sequence[tree.Bounds], at: Position) -> str:
-        subscripts = ", ".join(self.value(one.last) for one in bounds if one.last)
-        return f"(*({self.c_type(of.of)} *)mpd_at{len(of.dims)}({array}, {subscripts}, {self.place(at)}))"
+    def element(self, array: str, kind: str, bounds: Sequence[tree.Bounds], at: Position, late: bool = False) -> str:
+        """Of an array whose descriptor's address is `array`; `late`: that may change something."""
+        sides = [one.last for one in bounds if one.last]
+        before, given = self.in_order([(one, self.value(one)) for one in sides], late and any(map(calls, sides)))
+        if before and late:
+            name = f"t_{self.fresh()}"
+            before, array = f"const struct mpd_array *{name} = {array}; " + before, name
+        made = f"({kind} *)mpd_at{len(sides)}({array}, {', '.join(given)}, {self.place(at)})"
+        return f"(*({{ {before}{made}; }}))" if before else f"(*{made})"
+
+    def in_order(self, values: Sequence[tuple[tree.Expression, str]], always: bool = False) -> tuple[str, list[str]]:
+        """Operands from left to right: C leaves the order open. What is to stand before, and the operands then."""
+        if not always and not any(calls(e) for e, _ in values[1:]):
+            return "", [value for _, value in values]
+        names = [f"t_{self.fresh()}" for _ in values]
+        return "".join(f"__auto_type {name} = {value}; " for name, (_, value) in zip(names, values, strict=True)), names
 
     def is_variable(self, e: tree.Expression) -> bool:
         match e:
@@ -238,18 +266,15 @@ class Emitter:
                 return f"MPD_TEXT({c_string(str(e.value))})"
             case tree.Binary():
                 self.temporaries = True
-                left, right = self.text(e.left), self.text(e.right)
-                if calls(e.right):
-                    name = f"t_{self.fresh()}"
-                    return f"({{ struct mpd_text {name} = {left}; mpd_concatenate({name}, {right}); }})"
-                return f"mpd_concatenate({left}, {right})"
+                before, (left, right) = self.texts(e.left, e.right)
+                return f"({{ {before}mpd_concatenate({left}, {right}); }})" if before else \
+                    f"mpd_concatenate({left}, {right})"
             case tree.Index() if isinstance(e.of.type, String):
-                first, last = self.range(e.bounds[0])
-                return f"mpd_slice_text({self.text(e.of)}, {first}, {last}, {self.place(e.at)})"
+                return self.part(e)
             case tree.Call() if e.kind == "conversion":
                 return self.text_of(e.arguments[0])
             case tree.Assign():
-                return f"({{ {self.assignment(e)}; {self.text(e.to)}; }})"
+                return self.assigned_text(e)
         symbol = e.symbol if isinstance(e, tree.Use | tree.Field) else None
         if symbol and symbol.source is not None and symbol.resource is not self.resource:
             return self.text(symbol.source)
@@ -264,11 +289,46 @@ class Emitter:
         return (f"({{ {self.c_type(of)} *{name} = mpd_temporary(sizeof *{name}); *{name} = {made}; "
                 f"mpd_text(MPD_REFERENCE(*{name}, {maximum})); }})")
 
-    def text_of(self, e: tree.Expression) -> str:
-        """What is written of a value."""
+    def settled(self, e: tree.Expression, later: bool) -> str:
+        """The text of what is evaluated now, if something may change the variable `later`."""
+        if not (later and self.is_variable(e)):
+            return self.text(e)
+        self.temporaries = True
+        return f"mpd_concatenate({self.text(e)}, MPD_TEXT(\"\"))"
+
+    def texts(self, left: tree.Expression, right: tree.Expression) -> tuple[str, tuple[str, str]]:
+        """Two texts, and what stands before them so that the left one is evaluated first."""
+        later = calls(right)
+        first, second = self.settled(left, later), self.text(right)
+        if not later:
+            return "", (first, second)
+        name = f"t_{self.fresh()}"
+        return f"struct mpd_text {name} = {first}; ", (name, second)
+
+    def assigned_text(self, e: tree.Assign) -> str:
+        """Assigns to a string and gives its text; what is assigned is evaluated first, and all of it once."""
+        number, place = self.fresh(), self.place(e.at)
+        value = f"struct mpd_text v_{number} = {self.text(e.value)}; "
+        if is_part(e.to):
+            to = f"struct mpd_text r_{number} = {self.text(e.to)}; "
+            now, assign, gives = f"r_{number}", "mpd_assign_part", f"r_{number}"
+        else:
+            to = f"struct mpd_reference r_{number} = {self.reference(e.to)}; "
+            now, assign, gives = f"mpd_text(r_{number})", "mpd_assign_text", f"mpd_text(r_{number})"
+        given = f"v_{number}"
+        if e.operator:
+            self.temporaries = True
+            given = f"mpd_concatenate({now}, {given})"
+        return f"({{ {value}{to}{assign}(r_{number}, {given}, {place}); {gives}; }})"
+
+    def text_of(self, e: tree.Expression, later: bool = False) -> str:
+        """What is written of a value; `later`: something may change it before that."""
         of = e.type
         if isinstance(of, String):
-            return self.text(e)
+            return self.settled(e, later)
+        if isinstance(of, Array):       # of characters
+            self.temporaries = True
+            return f"mpd_text_of_chars({self.address(e)})"
         self.temporaries = True
         if of == CHAR:
             return f"mpd_character({self.value(e)})"
@@ -284,10 +344,20 @@ class Emitter:
         self.c_type(e.type)
         return f"MPD_REFERENCE({self.lvalue(e)}, {e.type.maximum})"
 
-    def range(self, one: tree.Bounds) -> tuple[str, str]:
-        first = self.value(one.first) if one.first else "INT32_MIN"
-        last = self.value(one.last) if one.last else "INT32_MAX"
-        return (self.value(one.last), self.value(one.last)) if one.kind == "one" and one.last else (first, last)
+    def part(self, e: tree.Index) -> str:
+        """Some characters of a string."""
+        one, place = e.bounds[0], self.place(e.at)
+        told = [side for side in (one.first, one.last) if side]
+        before, given = self.in_order([(side, self.value(side)) for side in told], any(map(calls, told)))
+        of_text = self.text(e.of)
+        if before:
+            name = f"t_{self.fresh()}"
+            now = f"struct mpd_text {name} = {of_text}; "
+            before, of_text = now + before if calls(e.of) else before + now, name
+        if one.first is None:
+            given.insert(0, "1")
+        made = f"mpd_slice_text{'' if one.last else '_on'}({', '.join([of_text, *given])}, {place})"
+        return f"({{ {before}{made}; }})" if before else made
 
     # Arrays
 
@@ -315,12 +385,19 @@ class Emitter:
                 return (f"mpd_inline_array(&{self.lvalue(e)}, {self.size(of)}, {len(of.dims)}, "
                         f"{self.bounds_of(of)})")
             case tree.Call(kind="predefined"):
-                return f"mpd_chars({self.text(e.arguments[0])})"
+                return f"mpd_chars({self.text_of(e.arguments[0])})"
             case tree.Call():
                 return self.held(of, self.call(e))
             case tree.Assign():
-                return f"({{ {self.assignment(e)}; {self.array(e.to)}; }})"
+                return self.assigned_array(e)
         raise AssertionError(e)
+
+    def assigned_array(self, e: tree.Assign) -> str:
+        of, number = e.to.type, self.fresh()
+        assert isinstance(of, Array)
+        return (f"({{ struct mpd_array v_{number} = {self.of_elements(e.value, of.of)}, r_{number} = "
+                f"{self.array(e.to)}; mpd_assign_array(&r_{number}, &v_{number}, {self.size(of)}, {len(of.dims)}, "
+                f"{self.place(e.at)}); r_{number}; }})")
 
     def held(self, of: Array, value: str) -> str:
         """Of an array that a function returns."""
@@ -341,16 +418,17 @@ class Emitter:
         of = e.of.type
         assert isinstance(of, Array)
         sides: list[str] = []
-        kept = []
+        told = []
         for number in range(len(of.dims)):
-            if number < len(e.bounds):
-                sides += self.range(e.bounds[number])
-                kept.append("false" if e.bounds[number].kind == "one" else "true")
-            else:
-                sides += ["INT32_MIN", "INT32_MAX"]
-                kept.append("true")
+            one = e.bounds[number] if number < len(e.bounds) else tree.Bounds(e.at, "all", None, None)
+            if one.kind == "one" and one.last:
+                sides += [self.value(one.last), "0"]
+                told.append("MPD_ONE")
+                continue
+            sides += [self.value(side) if side else "0" for side in (one.first, one.last)]
+            told.append(" | ".join(name for name, side in (("MPD_FIRST", one.first), ("MPD_LAST", one.last)) if side))
         return (f"mpd_slice({self.address(e.of)}, {len(of.dims)}, (mpd_int[]){{{', '.join(sides)}}}, "
-                f"(bool[]){{{', '.join(kept)}}}, {self.place(e.at)})")
+                f"(int[]){{{', '.join(one or '0' for one in told)}}}, {self.place(e.at)})")
 
     def constructor(self, e: tree.Constructor, element: Type) -> str:
         self.temporaries = True
@@ -393,18 +471,19 @@ class Emitter:
     def assign(self, to: tree.Expression, e: tree.Expression, at: Position) -> str:
         """An assignment, as an expression of no use."""
         of = to.type
+        simple = isinstance(to, tree.Use) or not (calls(e) or calls(to))     # else the value first, then where it goes
+        if isinstance(of, String | Array) and not simple:
+            made = tree.Assign(at, to, "", e)
+            return self.assigned_array(made) if isinstance(of, Array) else self.assigned_text(made)
         if isinstance(of, String):
-            if isinstance(to, tree.Index) and isinstance(to.of.type, String):
-                first, last = self.range(to.bounds[0])
-                return (f"mpd_assign_slice({self.reference(to.of)}, {first}, {last}, {self.text(e)}, "
-                        f"{self.place(at)})")
-            return f"mpd_assign_text({self.reference(to)}, {self.text(e)}, {self.place(at)})"
+            how, where = ("part", self.text(to)) if is_part(to) else ("text", self.reference(to))
+            return f"mpd_assign_{how}({where}, {self.text(e)}, {self.place(at)})"
         if isinstance(of, Array):
             return (f"mpd_assign_array({self.address(to)}, {self.address(e, of.of)}, {self.size(of)}, "
                     f"{len(of.dims)}, {self.place(at)})")
         value = self.converted(e, of)
-        if calls(e) and calls(to) or isinstance(e, tree.Call) and e.kind == "op" and not isinstance(to, tree.Use):
-            name = f"t_{self.fresh()}"      # the value first, then where it goes
+        if not simple:
+            name = f"t_{self.fresh()}"
             return f"({{ {self.c_type(of)} {name} = {value}; {self.lvalue(to)} = {name}; }})"
         return f"{self.lvalue(to)} = {value}"
 
@@ -416,9 +495,7 @@ class Emitter:
             return f"({made})"
         of = e.to.type
         if isinstance(of, String):
-            self.temporaries = True
-            return (f"mpd_assign_text({self.reference(e.to)}, mpd_concatenate({self.text(e.to)}, "
-                    f"{self.text(e.value)}), {self.place(e.at)})")
+            return self.assigned_text(e)
         number = self.fresh()
         kind = self.c_type(of)
         value = f"{self.c_type(e.value.type)} v_{number} = {self.value(e.value)}; "
@@ -467,15 +544,18 @@ class Emitter:
         if e.operator in ("==", "!=", "~=", "<", "<=", ">", ">="):
             operator = "!=" if e.operator == "~=" else e.operator
             if isinstance(left_type, String) or isinstance(right_type, String):
-                return f"(mpd_compare({self.text(e.left)}, {self.text(e.right)}) {operator} 0)"
+                before, (left, right) = self.texts(e.left, e.right)
+                made = f"(mpd_compare({left}, {right}) {operator} 0)"
+                return f"({{ {before}{made}; }})" if before else made
             caps = (Capability, Signature, ResourceCapability)
             if isinstance(left_type, caps) or isinstance(right_type, caps):
                 of = left_type if isinstance(left_type, caps) else right_type
                 if isinstance(of, Signature):
                     of = Capability(of)
                 same = "rcap" if isinstance(of, ResourceCapability) else "cap"
-                return (f"({'!' if operator == '!=' else ''}mpd_same_{same}({self.converted(e.left, of)}, "
-                        f"{self.converted(e.right, of)}))")
+                before, given = self.in_order([(one, self.converted(one, of)) for one in (e.left, e.right)])
+                made = f"({'!' if operator == '!=' else ''}mpd_same_{same}({', '.join(given)}))"
+                return f"({{ {before}{made}; }})" if before else made
         else:
             operator = e.operator
         lazy = e.operator in BOOL_OPERATORS and e.operator != "xor" and left_type == BOOL
@@ -524,8 +604,7 @@ class Emitter:
         op = self.op_of(e)
         assert op
         if op.dims:
-            return f"(*(struct mpd_sem *)mpd_at{len(op.dims.dims)}(&{self.code_of(op)}, " + ", ".join(
-                self.value(one.last) for one in self.subscripts(e) if one.last) + f", {self.place(e.at)}))"
+            return self.element(f"&{self.code_of(op)}", "struct mpd_sem", self.subscripts(e), e.at)
         return self.code_of(op)
 
     def capability(self, e: tree.Expression) -> str:
@@ -537,18 +616,16 @@ class Emitter:
         if op:
             code = self.code_of(op)
             if op.dims:
-                subscripts = ", ".join(self.value(one.last) for one in self.subscripts(e) if one.last)
-                code = (f"(*(struct mpd_op **)mpd_at{len(op.dims.dims)}(&{code}, {subscripts}, {self.place(e.at)}))")
+                code = self.element(f"&{code}", "struct mpd_op *", self.subscripts(e), e.at)
             return f"mpd_cap({code})"
         if isinstance(named, tree.Field) and named.place >= 0:
             of = named.of.type
             assert isinstance(of, ResourceCapability)
             export = of.of.exports[named.place]
             if export.dims:
-                subscripts = ", ".join(self.value(one.last) for one in self.subscripts(e) if one.last)
-                return (f"mpd_cap(*(struct mpd_op **)mpd_at{len(export.dims.dims)}(mpd_export_array("
-                        f"{self.value(named.of)}, {named.place}, {self.place(e.at)}), {subscripts}, "
-                        f"{self.place(e.at)}))")
+                array = f"mpd_export_array({self.value(named.of)}, {named.place}, {self.place(e.at)})"
+                made = self.element(array, "struct mpd_op *", self.subscripts(e), e.at, calls(named.of))
+                return f"mpd_cap({made})"
             return f"mpd_export({self.value(named.of)}, {named.place}, {self.place(e.at)})"
         if isinstance(e, tree.Call | tree.Assign | tree.Unary | tree.Binary):
             return self.value(e)
@@ -672,11 +749,14 @@ class Emitter:
         number = self.fresh()
         for i, (e, formal) in enumerate(zip(arguments, signature.formals, strict=True)):
             of = formal.type
+            later = any(calls(one) for one in arguments[i + 1:])
             if isinstance(of, Array):
-                self.put(f"struct mpd_array a_{number}_{i} = {self.of_elements(e, of.of)};")
+                self.put(f"struct mpd_array a_{number}_{i} = {self.elements(e, formal, later)};")
             elif formal.mode != "val":
                 value = self.reference(e) if isinstance(of, String) else f"&{self.lvalue(e)}"
                 self.put(f"__auto_type a_{number}_{i} = {value};")
+            elif isinstance(of, String) and of.maximum is None:
+                self.put(f"struct mpd_text a_{number}_{i} = {self.settled(e, later)};")
             else:
                 self.put(f"{self.c_type(of)} a_{number}_{i} = {self.converted(e, of)};")
         kind = self.block_type(signature)
@@ -749,10 +829,19 @@ class Emitter:
     def direct(self, op: Op | None) -> bool:
         return bool(op and op.implemented == "proc" and not op.apart and not op.dims)
 
-    def actual(self, e: tree.Expression, formal: Formal) -> str:
+    def elements(self, e: tree.Expression, formal: Formal, later: bool) -> str:
+        """An array's descriptor; a copy of one by value, if something may change it before the call."""
+        of = formal.type
+        assert isinstance(of, Array)
+        if not later or formal.mode == "ref" or isinstance(e, tree.Constructor):
+            return self.of_elements(e, of.of)
+        self.temporaries = True
+        return f"mpd_settled_array({self.address(e, of.of)}, {self.size(of)}, {len(of.dims)})"
+
+    def actual(self, e: tree.Expression, formal: Formal, later: bool = False) -> str:
         of = formal.type
         if isinstance(of, Array):
-            return self.of_elements(e, of.of)
+            return self.elements(e, formal, later)
         if formal.mode != "val":
             return self.reference(e) if isinstance(of, String) else f"&{self.lvalue(e)}"
         if isinstance(of, String) and of.maximum is None and self.is_variable(e):
@@ -776,12 +865,9 @@ class Emitter:
         if op and op.implemented == "external":
             return self.external_call(e, op, signature)
         if op and self.direct(op):
-            given = [self.actual(*pair) for pair in zip(e.arguments, signature.formals, strict=True)]
-            before = ""
-            if any(calls(argument) for argument in e.arguments[1:]):
-                names = [f"t_{self.fresh()}" for _ in given]
-                before = "".join(f"__auto_type {name} = {value}; " for name, value in zip(names, given, strict=True))
-                given = names
+            values = [self.actual(argument, formal, any(map(calls, e.arguments[i + 1:])))
+                      for i, (argument, formal) in enumerate(zip(e.arguments, signature.formals, strict=True))]
+            before, given = self.in_order(list(zip(e.arguments, values, strict=True)))
             owner = "self" if op.resource.kind == "resource" else f"&g_{op.resource.name.text}"
             made = f"{self.function(op)}({', '.join([owner, *given])})"
             return f"({{ {before}{made}; }})" if before else made
@@ -799,28 +885,32 @@ class Emitter:
         return f"({{ {self.inside(invocation)} }})"
 
     def external_call(self, e: tree.Call, op: Op, signature: Signature) -> str:
-        given = []
+        values = []
         for argument, formal in zip(e.arguments, signature.formals, strict=True):
             if isinstance(formal.type, String):
                 self.temporaries = True
-                given.append(f"mpd_c_string({self.text(argument)})" if formal.mode == "val" else
-                             f"{self.reference(argument)}.string->data")
+                values.append(f"mpd_c_string({self.text(argument)})" if formal.mode == "val" else
+                              f"{self.reference(argument)}.string->data")
             elif isinstance(formal.type, Array):
-                given.append(f"(void *)({self.of_elements(argument, formal.type.of)}).data")
+                values.append(f"(void *)({self.of_elements(argument, formal.type.of)}).data")
             else:
-                given.append(self.actual(argument, formal))
-        return f"{op.code}({', '.join(given)})"
+                values.append(self.actual(argument, formal))
+        before, given = self.in_order(list(zip(e.arguments, values, strict=True)))
+        made = f"{op.code}({', '.join(given)})"
+        return f"({{ {before}{made}; }})" if before else made
 
     @staticmethod
     def function(op: Op) -> str:
-        return f"p_{op.resource.name.text}_{op.name.text}"
+        return f"p_{c_name(op.resource.name.text, op.name.text)}"
 
     def record(self, e: tree.Call) -> str:
         of = e.type
         assert isinstance(of, Record)
-        parts = [f".f_{name} = {self.converted(argument, kind)}"
-                 for argument, (name, kind) in zip(e.arguments, of.fields, strict=False)]
-        return f"({self.c_type(of)}){{{', '.join(parts)}}}"
+        before, given = self.in_order([(argument, self.converted(argument, kind))
+                                       for argument, (_, kind) in zip(e.arguments, of.fields, strict=False)])
+        parts = [f".f_{name} = {value}" for value, (name, _) in zip(given, of.fields, strict=False)]
+        made = f"({self.c_type(of)}){{{', '.join(parts)}}}"
+        return f"({{ {before}{made}; }})" if before else made
 
     def conversion(self, e: tree.Call) -> str:
         one = e.arguments[0]
@@ -853,8 +943,12 @@ class Emitter:
             return "mpd_rcap(&self->base)"
         if name == "read":
             return self.read(e)
-        if name == "printf":
-            return self.printf(e)
+        if name in ("printf", "sprintf"):
+            return self.printf(e, name == "sprintf")
+        if name in ("scanf", "sscanf"):
+            return self.scanf(e, name == "sscanf")
+        if name == "get":
+            return self.get(e)
         if name in ("low", "high"):
             return self.limit(e.type, name)
         if name in ("pred", "succ"):
@@ -868,7 +962,8 @@ class Emitter:
         if name == "length":
             return f"({self.text(arguments[0])}).length"
         if name == "maxlength":
-            return f"({self.reference(arguments[0])}).maximum" if self.is_variable(arguments[0]) else \
+            variable = self.is_variable(arguments[0]) and not is_part(arguments[0])
+            return f"({self.reference(arguments[0])}).maximum" if variable else \
                 f"({self.text(arguments[0])}).length"
         if name == "abs":
             kind, number = self.c_type(e.type), self.fresh()
@@ -900,8 +995,14 @@ class Emitter:
         if name == "atan" and arguments[1:]:
             return f"atan2({self.value(arguments[0])}, {self.value(arguments[1])})"
         code = FUNCTIONS[name].code
-        given = [self.value(one) for one in arguments]
-        return f"{code.rstrip('!')}({', '.join(given + [place] if code.endswith('!') else given)})"
+        before, given = self.in_order([(one, self.value(one)) for one in arguments])
+        if name == "exp" and given[1:]:
+            made = f"mpd_power_real({given[1]}, {given[0]}, {place})"
+        elif name == "log" and given[1:]:
+            made = f"mpd_divide_real(mpd_log({given[0]}, {place}), mpd_log({given[1]}, {place}), {place})"
+        else:
+            made = f"{code.rstrip('!')}({', '.join(given + [place] if code.endswith('!') else given)})"
+        return f"({{ {before}{made}; }})" if before else made
 
     @staticmethod
     def limit(of: Type | None, name: str) -> str:
@@ -920,7 +1021,8 @@ class Emitter:
             parts.append(f"mpd_file f_{number} = {self.value(arguments[0])};")
             to, arguments = f"f_{number}", arguments[1:]
         for i, one in enumerate(arguments):
-            parts.append(f"struct mpd_text w_{number}_{i} = {self.text_of(one)};")
+            later = any(calls(each) for each in arguments[i + 1:])
+            parts.append(f"struct mpd_text w_{number}_{i} = {self.text_of(one, later)};")
         parts.append(f"mpd_hold({to});")
         for i in range(len(arguments)):
             if i and name == "write":
@@ -948,21 +1050,64 @@ class Emitter:
                         f"n_{number}++; }}")
         return f"({{ {' '.join(parts)} do {{ {' '.join(body)} }} while (0); n_{number}; }})"
 
-    def printf(self, e: tree.Call) -> str:
-        number = self.fresh()
-        parts = [f"struct mpd_text f_{number} = {self.text(e.arguments[0])};"]
-        place = self.place(e.at)
-        for one in e.arguments[1:]:
+    def printf(self, e: tree.Call, to_string: bool) -> str:
+        """All is evaluated before anything is written."""
+        number, place = self.fresh(), self.place(e.at)
+        self.temporaries = True
+        parts: list[str] = []
+        rest = list(e.arguments)
+        to = "stdout"
+        if to_string:
+            parts.append(f"struct mpd_reference to_{number} = {self.reference(rest.pop(0))};")
+        elif rest[0].type == FILE:
+            to = f"to_{number}"
+            parts.append(f"mpd_file {to} = {self.value(rest.pop(0))};")
+        writes = []
+        for i, one in enumerate(rest):
             of = one.type
-            if isinstance(of, String):
-                self.temporaries = True
-                parts.append(f"mpd_format_text(&f_{number}, {self.text(one)}, {place});")
-            elif of == BOOL:
-                parts.append(f"mpd_format_text(&f_{number}, mpd_text_of_bool({self.value(one)}), {place});")
-                self.temporaries = True
+            later = any(map(calls, rest[i + 1:]))
+            name = f"w_{number}_{i}"
+            if isinstance(of, String | Array):
+                parts.append(f"struct mpd_text {name} = {self.text_of(one, later)};")
+                kind = "text"
             else:
-                parts.append(f"mpd_format_{'real' if of == REAL else 'int'}(&f_{number}, {self.value(one)}, {place});")
-        return f"({{ {' '.join(parts)} mpd_format_end(&f_{number}, {place}); }})"
+                kind = {REAL: "real", BOOL: "bool"}.get(of, "int") if isinstance(of, Basic) else "int"
+                parts.append(f"__auto_type {name} = {self.value(one)};")
+            if i:
+                writes.append(f"mpd_format_{kind}(&f_{number}, {name}, {place});")
+        begin = f"mpd_format_string(w_{number}_0)" if to_string else f"mpd_format({to}, w_{number}_0, {place})"
+        end = f"mpd_format_end(&f_{number}, {place})"
+        parts.append(f"struct mpd_format f_{number} = {begin};")
+        if to_string:
+            return f"({{ {' '.join(parts + writes)} mpd_assign_text(to_{number}, {end}, {place}); }})"
+        return f"({{ {' '.join(parts)} mpd_hold({to}); {' '.join(writes)} {end}; mpd_release_file({to}); }})"
+
+    def scanf(self, e: tree.Call, of_string: bool) -> str:
+        number, place = self.fresh(), self.place(e.at)
+        parts: list[str] = []
+        rest = list(e.arguments)
+        begin = f"mpd_scan(stdin, w_{number}, {place})"
+        if of_string:
+            parts.append(f"struct mpd_text from_{number} = {self.settled(rest.pop(0), True)};")
+            begin = f"mpd_scan_text(from_{number}, w_{number})"
+        elif rest[0].type == FILE:
+            parts.append(f"mpd_file from_{number} = {self.value(rest.pop(0))};")
+            begin = f"mpd_scan(from_{number}, w_{number}, {place})"
+        parts += [f"struct mpd_text w_{number} = {self.settled(rest.pop(0), True)};",
+                  f"struct mpd_scan c_{number} = {begin};"]
+        for one in rest:
+            of = one.type
+            kind, where = ("string", self.reference(one)) if isinstance(of, String) else (str(of),
+                                                                                          f"&{self.lvalue(one)}")
+            parts.append(f"mpd_scan_{kind}(&c_{number}, {where}, {place});")
+        return f"({{ {' '.join(parts)} mpd_scan_end(&c_{number}, {place}); }})"
+
+    def get(self, e: tree.Call) -> str:
+        number, place = self.fresh(), self.place(e.at)
+        *files, to = e.arguments
+        file = self.value(files[0]) if files else "stdin"
+        kind, where = ("string", self.reference(to)) if isinstance(to.type, String) else ("chars", self.address(to))
+        return f"({{ mpd_file f_{number} = {file}; mpd_get_{kind}(f_{number}, {where}, {place}); }})"
 
     def getarg(self, e: tree.Call) -> str:
         number, place = self.fresh(), self.place(e.at)
@@ -1281,20 +1426,26 @@ class Emitter:
         self.put(f"mpd_op_array(&{code}, {len(dims.dims)}, {instance}, {name}, {self.wire(op.signature)});")
 
     def swap(self, one: tree.Swap):
-        of, number = one.left.type, self.fresh()
+        of, number, place = one.left.type, self.fresh(), self.place(one.at)
         if isinstance(of, String):
             self.temporaries = True
-            self.put(f"struct mpd_text s_{number} = mpd_concatenate({self.text(one.left)}, MPD_TEXT(\"\"));")
-            self.put(f"{self.assign(one.left, one.right, one.at)};")
-            self.put(f"mpd_assign_text({self.reference(one.right)}, s_{number}, {self.place(one.at)});")
+            sides = [(f"r_{number}_{i}", side) for i, side in enumerate((one.left, one.right))]
+            for name, side in sides:
+                self.put(f"struct mpd_text {name} = {self.text(side)};" if is_part(side) else
+                         f"struct mpd_reference {name} = {self.reference(side)};")
+            for name, side in sides:
+                now = name if is_part(side) else f"mpd_text({name})"
+                self.put(f"struct mpd_text t_{name} = mpd_concatenate({now}, MPD_TEXT(\"\"));")
+            for (name, side), (other, _) in zip(sides, reversed(sides), strict=True):
+                self.put(f"mpd_assign_{'part' if is_part(side) else 'text'}({name}, t_{other}, {place});")
             return
         if isinstance(of, Array):
             self.open()
-            self.put(f"{FREED}struct mpd_array s_{number} = mpd_copy_array({self.address(one.left)}, {self.size(of)}, "
+            self.put(f"struct mpd_array l_{number} = {self.array(one.left)}, r_{number} = {self.array(one.right)};")
+            self.put(f"{FREED}struct mpd_array s_{number} = mpd_copy_array(&l_{number}, {self.size(of)}, "
                      f"{len(of.dims)});")
-            self.put(f"{self.assign(one.left, one.right, one.at)};")
-            self.put(f"mpd_assign_array({self.address(one.right)}, &s_{number}, {self.size(of)}, {len(of.dims)}, "
-                     f"{self.place(one.at)});")
+            for to, value in ((f"l_{number}", f"r_{number}"), (f"r_{number}", f"s_{number}")):
+                self.put(f"mpd_assign_array(&{to}, &{value}, {self.size(of)}, {len(of.dims)}, {place});")
             self.close()
             return
         kind = self.c_type(of)
@@ -1715,7 +1866,7 @@ class Emitter:
 
     def wrapper(self, op: Op):
         """Calls a proc with what an invocation's block says."""
-        self.open(f"static {UNUSED}void t_{self.function(op)}(void *block)")
+        self.open(f"static {UNUSED}void invoke_{self.function(op)}(void *block)")
         kind = self.block_type(op.signature)
         if isinstance(op.signature.result, String | Record | Array):
             self.put(f"mpd_enter({self.place(op.name.at)});")       # it may be large
@@ -1780,7 +1931,7 @@ class Emitter:
         for op in resource.ops:
             if op.body:
                 self.put(f"{self.head(op)};")
-                self.put(f"static {UNUSED}void t_{self.function(op)}(void *block);")
+                self.put(f"static {UNUSED}void invoke_{self.function(op)}(void *block);")
 
     def code(self, resource: Resource):
         self.resource = resource
@@ -1841,7 +1992,7 @@ class Emitter:
                     self.put(f"mpd_sem_init(&{code}, {c_string(op.name.text)}, 0, NULL);")
             elif not op.dims:
                 kind = "MPD_IN" if op.body is None else "MPD_APART" if op.apart else "MPD_PROC"
-                function = f"t_{self.function(op)}" if op.body else "NULL"
+                function = f"invoke_{self.function(op)}" if op.body else "NULL"
                 self.put(f"{code} = mpd_make_op(&self->base, {kind}, {c_string(op.name.text)}, {function}, "
                          f"self, {self.wire(op.signature)});")
             if op.exported:
@@ -1959,13 +2110,14 @@ class Emitter:
         self.open("void mpd_main_initial(void)")
         self.put("mpd_globals_initial();")
         self.put(f"the_main = n_{name}();")
+        self.put("the_main->base.inside = 1;")      # its initial code goes on if it is destroyed
         self.put(f"i_{name}(the_main);")
         self.close()
         finals = [one for one in components if one.kind == "global" and one.final]
         if main.final or finals:
             self.open("static void final(void)")
             if main.final:
-                self.put("if (the_main)")
+                self.put("if (the_main && !the_main->base.ending)")
                 self.put(f"    f_{name}(the_main);")
             for one in reversed(finals):
                 self.put(f"f_{one.name.text}(&g_{one.name.text});")

@@ -21,7 +21,11 @@ FUNCTIONS = {
     "writes": Function((), None, more=True),
     "put": Function((), None, more=True),
     "read": Function((), INT, more=True),
-    "printf": Function(("string",), None, more=True),
+    "printf": Function((), None, more=True),
+    "sprintf": Function((), None, more=True),
+    "scanf": Function((), INT, more=True),
+    "sscanf": Function((), INT, more=True),
+    "get": Function((), INT, more=True),
     "abs": Function(("number",), "same"),
     "min": Function(("number",), "numbers", more=True),
     "max": Function(("number",), "numbers", more=True),
@@ -32,8 +36,8 @@ FUNCTIONS = {
     "asin": Function(("real",), REAL, "asin"),
     "acos": Function(("real",), REAL, "acos"),
     "atan": Function(("real", "real?"), REAL, "atan"),
-    "exp": Function(("real",), REAL, "exp"),
-    "log": Function(("real",), REAL, "mpd_log!"),
+    "exp": Function(("real", "real?"), REAL, "exp"),
+    "log": Function(("real", "real?"), REAL, "mpd_log!"),
     "ceil": Function(("real",), REAL, "ceil"),
     "floor": Function(("real",), REAL, "floor"),
     "round": Function(("real",), REAL, "mpd_round"),
@@ -61,10 +65,14 @@ FUNCTIONS = {
     "free": Function(("pointer",), None),
     "locate": Function(("int", "string"), None, "mpd_locate"),
     "myresource": Function((), "resource"),
-    "chars": Function(("string",), "chars"),
+    "chars": Function(("basic",), "chars"),
     "myvm": Function((), "vm", "mpd_my_vm"),
     "mymachine": Function((), INT, "mpd_my_machine"),
 }
+# Whose evaluation changes nothing.
+PURE = {"abs", "min", "max", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "ceil", "floor",
+        "round", "low", "high", "pred", "succ", "lb", "ub", "length", "maxlength", "age", "numargs", "chars",
+        "myresource", "myvm", "mymachine"}
 # Their values in C; those of type int are known to the compiler.
 CONSTANTS: dict[str, tuple[Type, str, int | None]] = {
     "stdin": (FILE, "stdin", None), "stdout": (FILE, "stdout", None), "stderr": (FILE, "stderr", None),
@@ -72,5 +80,4 @@ CONSTANTS: dict[str, tuple[Type, str, int | None]] = {
     "ABSOLUTE": (INT, "0", 0), "RELATIVE": (INT, "1", 1), "EXTEND": (INT, "2", 2),
 }
 # What the original has and the compiler has not: told as such.
-NOT_YET = {"scanf": "scanf", "sprintf": "sprintf", "sscanf": "sscanf", "get": "get",
-           "setpriority": "priorities", "mypriority": "priorities"}
+NOT_YET = {"setpriority": "priorities", "mypriority": "priorities"}

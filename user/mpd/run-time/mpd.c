@@ -583,9 +583,12 @@ void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance,
 static void complete(struct mpd_invocation *b);
 static void awaken_waiters(struct mpd_op *op);
 
-/* Its memory is taken again for another operation: the serial number tells old capabilities apart. */
+/* Its serial number is not that of old capabilities; code that has it by its name finds that it has ended. */
 static void end_op(struct mpd_op *op)
 {
+    if (op->kind == MPD_ENDED)
+        return;
+    op->kind = MPD_ENDED;
     op->serial++;
     struct mpd_invocation *next;
     for (struct mpd_invocation *b = op->first; b; b = next) {
@@ -596,26 +599,40 @@ static void end_op(struct mpd_op *op)
     }
     op->first = op->last = NULL;
     awaken_waiters(op); /* which find that it no longer exists */
-    op->next = free_ops;
-    free_ops = op;
 }
 
-/* An operation of a block, at the end of that, or because it is destroyed. */
-static bool end_local(struct mpd_op *op)
+/* The memory of all of a list is taken again for others. */
+static void free_op_list(struct mpd_op **list)
 {
-    bool found = false;
+    struct mpd_op *next;
+    for (struct mpd_op *op = *list; op; op = next) {
+        next = op->next;
+        end_op(op);
+        op->next = free_ops;
+        free_ops = op;
+    }
+    *list = NULL;
+}
+
+static struct mpd_op **find_local(struct mpd_op *op)
+{
+    struct mpd_op **at = &mpd_current->ops;
+    while (*at && *at != op)
+        at = &(*at)->next;
+    return at;
+}
+
+/* An operation of a block, at the end of that. */
+static void end_local(struct mpd_op *op)
+{
     mpd_lock();
-    for (struct mpd_op **at = &mpd_current->ops; *at && !found;) {
-        if (*at == op) {
-            *at = op->next;
-            end_op(op);
-            found = true;
-        } else {
-            at = &(*at)->next;
-        }
+    struct mpd_op **at = find_local(op);
+    if (*at) {
+        *at = op->next;
+        op->next = NULL;
+        free_op_list(&op);
     }
     mpd_unlock();
-    return found;
 }
 
 void mpd_free_op(struct mpd_op **op)
@@ -639,18 +656,34 @@ void mpd_destroy_op(struct mpd_cap cap, const char *location)
     if (!cap.op || cap.op == &mpd_noop)
         return;
     not_choosing(location);
-    if (cap.serial != cap.op->serial || !end_local(cap.op))
+    mpd_lock();
+    if (cap.serial != cap.op->serial || cap.op->kind == MPD_ENDED || !*find_local(cap.op))
         mpd_error(location, "this operation cannot be destroyed, or is already");
+    end_op(cap.op);
+    mpd_unlock();
 }
 
 /* One that can be waited on. */
 static struct mpd_op *valid(struct mpd_cap cap, const char *location);
 
+_Noreturn static void ended(const char *location)
+{
+    mpd_error(location, "a capability's operation no longer exists");
+}
+
+_Noreturn static void cannot_wait(const struct mpd_op *op, const char *location)
+{
+    if (op->kind == MPD_ENDED)
+        ended(location);
+    mpd_error(location, op->kind == MPD_REMOTE ? "an operation of another virtual machine can only be invoked"
+                                               : "this operation has a proc, which serves all its invocations");
+}
+
 static struct mpd_op *here(struct mpd_cap cap, const char *location)
 {
     struct mpd_op *op = valid(cap, location);
-    if (op->kind == MPD_REMOTE)
-        mpd_error(location, "an operation of another virtual machine can only be invoked");
+    if (op->kind > MPD_NOOP)
+        cannot_wait(op, location);
     return op;
 }
 
@@ -659,7 +692,7 @@ static struct mpd_op *valid(struct mpd_cap cap, const char *location)
     if (!cap.op)
         mpd_error(location, "a capability is null");
     if (cap.serial != cap.op->serial)
-        mpd_error(location, "a capability's operation no longer exists");
+        ended(location);
     return cap.op;
 }
 
@@ -795,6 +828,8 @@ mpd_int mpd_count(struct mpd_cap cap, const char *location)
 {
     mpd_lock();
     struct mpd_op *op = valid(cap, location);
+    if (op->kind == MPD_ENDED)
+        ended(location);
     mpd_int count = op->kind == MPD_REMOTE ? mpd_remote->count(op, location) : op->count;
     mpd_unlock();
     return count;
@@ -947,8 +982,16 @@ static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *loca
         arrive(op, b);
     else if (op->kind == MPD_REMOTE)
         mpd_remote->invoke(b, op, location);
+    else if (op->kind == MPD_ENDED)
+        ended(location);
     else
         spawn(op, b, location);
+}
+
+static void free_instance(struct mpd_instance *i)
+{
+    free_kept(&i->kept);
+    free_op_list(&i->ops);
 }
 
 /* Code of an instance by a process of another one: its memory stays until then. */
@@ -960,7 +1003,7 @@ static void execute(struct mpd_instance *i, void (*code)(void *), void *block)
     code(block);
     mpd_lock();
     if (!--i->inside && i->destroyed)
-        free_kept(&i->kept);
+        free_instance(i);
     mpd_unlock();
 }
 
@@ -1161,11 +1204,7 @@ static void abandon(struct mpd_process *p)
         p->creator->creates = NULL;
         make_ready(p->creator);
     }
-    while (p->ops) {
-        struct mpd_op *op = p->ops;
-        p->ops = op->next;
-        end_op(op);
-    }
+    free_op_list(&p->ops);
 }
 
 /* What serves it goes on for nobody. */
@@ -1228,14 +1267,10 @@ void mpd_destroy(struct mpd_rcap cap, const char *location)
         else
             kill_process(p);
     }
-    struct mpd_op *next;
-    for (struct mpd_op *op = i->ops; op; op = next) {
-        next = op->next;
+    for (struct mpd_op *op = i->ops; op; op = op->next)
         end_op(op);
-    }
-    i->ops = NULL;
     if (!i->inside)
-        free_kept(&i->kept);
+        free_instance(i);
     if (own) {
         abandon(mpd_current);
         finish();

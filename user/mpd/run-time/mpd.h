@@ -64,7 +64,8 @@ void mpd_wake(struct mpd_sem *s);
  * forwards (`apart`), or by input statements, which take invocations from its queue. A capability is valid as long as
  * its serial number is the operation's.
  */
-enum mpd_kind { MPD_PROC, MPD_APART, MPD_IN, MPD_NOOP, MPD_REMOTE };
+/* Those that can be waited on come first; an operation that has ended keeps its memory while code may name it. */
+enum mpd_kind { MPD_IN, MPD_NOOP, MPD_PROC, MPD_APART, MPD_REMOTE, MPD_ENDED };
 
 struct mpd_invocation;
 struct mpd_waiter;

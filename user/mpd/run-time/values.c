@@ -95,7 +95,8 @@ mpd_real mpd_log(mpd_real x, const char *location)
 
 mpd_real mpd_round(mpd_real x)
 {
-    return x < 0 ? ceil(x - 0.5) : floor(x + 0.5);
+    mpd_real whole = x < 0 ? ceil(x) : floor(x), rest = x - whole; /* x + 0.5 would round, too */
+    return rest <= -0.5 ? whole - 1 : rest >= 0.5 ? whole + 1 : whole;
 }
 
 mpd_int mpd_shift(mpd_int a, mpd_int by, bool left)
@@ -111,7 +112,8 @@ static uint32_t random_state = 2463534242;
 
 void mpd_seed(mpd_real seed)
 {
-    random_state = (uint32_t)(int64_t)seed * 2654435761u ^ 2463534242u;
+    int64_t whole = seed > -9e18 && seed < 9e18 ? (int64_t)seed : 0;
+    random_state = (uint32_t)whole * 2654435761u ^ 2463534242u;
     if (!random_state)
         random_state = 1;
 }
@@ -164,18 +166,15 @@ mpd_char mpd_char_at(struct mpd_text text, mpd_int i, const char *location)
     return (mpd_char)text.data[i - 1];
 }
 
-char *mpd_char_of(struct mpd_reference s, mpd_int i, const char *location)
+/* Of a variable or of a value. */
+mpd_char *mpd_char_in(struct mpd_text text, mpd_int i, const char *location)
 {
-    mpd_char_at(mpd_text(s), i, location);
-    return &s.string->data[i - 1];
+    mpd_char_at(text, i, location);
+    return (mpd_char *)text.data + i - 1;
 }
 
 struct mpd_text mpd_slice_text(struct mpd_text text, mpd_int first, mpd_int last, const char *location)
 {
-    if (first == INT32_MIN)
-        first = 1;
-    if (last == INT32_MAX)
-        last = text.length;
     struct mpd_dimension d = {1, (uint32_t)text.length, 1};
     if (first < 1 || first > text.length + 1)
         mpd_out_of_bounds(first, &d, location);
@@ -184,12 +183,25 @@ struct mpd_text mpd_slice_text(struct mpd_text text, mpd_int first, mpd_int last
     return (struct mpd_text){text.data + first - 1, last < first ? 0 : last - first + 1};
 }
 
-void mpd_assign_slice(struct mpd_reference s, mpd_int first, mpd_int last, struct mpd_text text, const char *location)
+struct mpd_text mpd_slice_text_on(struct mpd_text text, mpd_int first, const char *location)
 {
-    struct mpd_text to = mpd_slice_text(mpd_text(s), first, last, location);
-    if (to.length != text.length)
+    return mpd_slice_text(text, first, text.length, location);
+}
+
+void mpd_assign_part(struct mpd_text part, struct mpd_text text, const char *location)
+{
+    if (part.length != text.length)
         mpd_error(location, "what is assigned to a part of a string is not as long as it");
-    memmove((char *)to.data, text.data, (size_t)text.length);
+    memmove((char *)part.data, text.data, (size_t)text.length);
+}
+
+struct mpd_text mpd_text_of_chars(const struct mpd_array *chars)
+{
+    char *data;
+    struct mpd_text made = temporary_text((mpd_int)chars->d[0].count, &data);
+    for (uint32_t i = 0; i < chars->d[0].count; i++)
+        data[i] = chars->data[(int32_t)i * chars->d[0].stride];
+    return made;
 }
 
 int mpd_compare(struct mpd_text a, struct mpd_text b)
@@ -213,7 +225,7 @@ struct mpd_text mpd_of_c(const char *text)
 
 /* Arrays. */
 
-static char *put_int(char *at, mpd_int n)
+char *mpd_put_int(char *at, mpd_int n)
 {
     char text[12], *digit = text + sizeof text;
     uint32_t left = n < 0 ? 0 - (uint32_t)n : (uint32_t)n;
@@ -233,11 +245,11 @@ _Noreturn void mpd_out_of_bounds(mpd_int i, const struct mpd_dimension *d, const
     static char what[96];
     char *at = what;
     memcpy(at, "subscript ", 10);
-    at = put_int(at + 10, i);
+    at = mpd_put_int(at + 10, i);
     memcpy(at, " is out of the bounds ", 22);
-    at = put_int(at + 22, d->low);
+    at = mpd_put_int(at + 22, d->low);
     *at++ = ':';
-    at = put_int(at, (mpd_int)((uint32_t)d->low + d->count - 1));
+    at = mpd_put_int(at, (mpd_int)((uint32_t)d->low + d->count - 1));
     *at = 0;
     mpd_error(location, what);
 }
@@ -304,6 +316,18 @@ struct mpd_array mpd_copy_array(const struct mpd_array *a, uint32_t size, int di
     return made;
 }
 
+struct mpd_array mpd_settled_array(const struct mpd_array *a, uint32_t size, int dims)
+{
+    struct mpd_array copied = mpd_copy_array(a, size, dims), made = copied;
+    size_t bytes = (size_t)size;
+    for (int i = 0; i < dims; i++)
+        bytes *= copied.d[i].count;
+    made.data = mpd_temporary(bytes);
+    memcpy(made.data, copied.data, bytes);
+    mpd_free_array(&copied);
+    return made;
+}
+
 static size_t extent(const struct mpd_array *a, uint32_t size, int dims)
 {
     size_t bytes = size;
@@ -341,7 +365,7 @@ void mpd_rebase(struct mpd_array *a, int dim, mpd_int low, mpd_int high, bool kn
     a->d[dim].low = low;
 }
 
-struct mpd_array mpd_slice(const struct mpd_array *a, int dims, const mpd_int *bounds, const bool *kept,
+struct mpd_array mpd_slice(const struct mpd_array *a, int dims, const mpd_int *bounds, const int *told,
                            const char *location)
 {
     struct mpd_array made = {.data = a->data};
@@ -349,10 +373,10 @@ struct mpd_array mpd_slice(const struct mpd_array *a, int dims, const mpd_int *b
     for (int i = 0; i < dims; i++) {
         const struct mpd_dimension *d = &a->d[i];
         mpd_int high = (mpd_int)((uint32_t)d->low + d->count - 1);
-        mpd_int first = bounds[2 * i] == INT32_MIN ? d->low : bounds[2 * i];
-        mpd_int last = bounds[2 * i + 1] == INT32_MAX ? high : bounds[2 * i + 1];
-        if (!kept[i]) {
-            made.data += mpd_offset(d, first, location);
+        mpd_int first = told[i] & MPD_FIRST ? bounds[2 * i] : d->low;
+        mpd_int last = told[i] & MPD_LAST ? bounds[2 * i + 1] : high;
+        if (told[i] & MPD_ONE) {
+            made.data += mpd_offset(d, bounds[2 * i], location);
             continue;
         }
         if (last >= first) {
@@ -466,7 +490,7 @@ void *mpd_new(size_t size, const char *location)
 struct mpd_text mpd_text_of_int(mpd_int n)
 {
     char *data = mpd_temporary(12);
-    return (struct mpd_text){data, (mpd_int)(put_int(data, n) - data)};
+    return (struct mpd_text){data, (mpd_int)(mpd_put_int(data, n) - data)};
 }
 
 struct mpd_text mpd_text_of_bool(bool b)
@@ -474,26 +498,42 @@ struct mpd_text mpd_text_of_bool(bool b)
     return b ? MPD_TEXT("true") : MPD_TEXT("false");
 }
 
-static char *put_fraction(char *at, uint64_t scaled)
+static mpd_real power_of_ten(int n)
 {
-    char digits[24], *digit = digits + sizeof digits;
-    int n = 0;
-    do {
-        if (n == 5)
-            *--digit = '.';
-        *--digit = (char)('0' + scaled % 10);
-        scaled /= 10;
-        n++;
-    } while (scaled || n < 6);
-    size_t length = (size_t)(digits + sizeof digits - digit);
-    memcpy(at, digit, length);
-    return at + length;
+    mpd_real p = 1;
+    while (n--)
+        p *= 10; /* exact up to 22 */
+    return p;
 }
 
-/* Five places behind the point, in one way on all machines; large numbers, and small ones, with an exponent. */
+/* The six first digits of a positive number, the first of which is worth 10 ** *exponent. */
+static uint32_t six_digits(mpd_real x, int *exponent)
+{
+    int e = 0, more = 0;
+    for (; x >= 1e22; x /= 1e16)
+        more += 16;
+    for (; x < 1e-16; x *= 1e16)
+        more -= 16;
+    for (mpd_real y = x; y >= 10; y /= 10)
+        e++;
+    for (mpd_real y = x; y < 1; y *= 10)
+        e--;
+    for (;; e--) {
+        mpd_real scaled = e <= 5 ? x * power_of_ten(5 - e) : x / power_of_ten(e - 5);
+        uint32_t n = (uint32_t)scaled;
+        mpd_real left = scaled - n;
+        n += left > 0.5 || (left == 0.5 && n % 2);
+        if (n < 100000)
+            continue;
+        *exponent = more + e + (n >= 1000000);
+        return n >= 1000000 ? n / 10 : n;
+    }
+}
+
+/* As C's %#g, in one way on all machines. */
 struct mpd_text mpd_text_of_real(mpd_real x)
 {
-    char *data = mpd_temporary(40), *at = data;
+    char *data = mpd_temporary(24), *at = data;
     if (x != x)
         return MPD_TEXT("nan");
     if (x < 0) {
@@ -505,22 +545,32 @@ struct mpd_text mpd_text_of_real(mpd_real x)
         return (struct mpd_text){data, (mpd_int)(at + 3 - data)};
     }
     int exponent = 0;
-    if (x >= 1e10 || (x && x < 1e-3)) {
-        for (; x >= 10; x /= 10)
-            exponent++;
-        for (; x < 1; x *= 10)
-            exponent--;
-        if ((uint64_t)(x * 1e5 + 0.5) >= 1000000) {
-            x /= 10;
-            exponent++;
-        }
+    uint32_t n = x > 0 ? six_digits(x, &exponent) : 0;
+    char digits[6];
+    for (int i = 5; i >= 0; i--, n /= 10)
+        digits[i] = (char)('0' + n % 10);
+    bool scaled = exponent < -4 || exponent >= 6;
+    int before = scaled ? 0 : exponent; /* the digit in front of the point */
+    if (before < 0) {
+        memcpy(at, "0.0000", 6);
+        at += 1 - before;
+        memcpy(at, digits, 6);
+        at += 6;
+    } else {
+        memcpy(at, digits, (size_t)before + 1);
+        at += before + 1;
+        *at++ = '.';
+        memcpy(at, digits + before + 1, (size_t)(5 - before));
+        at += 5 - before;
     }
-    at = put_fraction(at, (uint64_t)(x * 1e5 + 0.5));
-    if (exponent) {
+    if (scaled) {
         *at++ = 'e';
-        if (exponent > 0)
-            *at++ = '+';
-        at = put_int(at, exponent);
+        *at++ = exponent < 0 ? '-' : '+';
+        if (exponent < 0)
+            exponent = -exponent;
+        if (exponent < 10)
+            *at++ = '0';
+        at = mpd_put_int(at, exponent);
     }
     return (struct mpd_text){data, (mpd_int)(at - data)};
 }
@@ -534,7 +584,7 @@ mpd_int mpd_int_of_text(struct mpd_text text, const char *location)
 {
     const char *c = mpd_c_string(text);
     char *end_of_it;
-    long n = strtol(c, &end_of_it, 10);
+    long long n = strtoll(c, &end_of_it, 10);
     while (isspace((unsigned char)*end_of_it))
         end_of_it++;
     if (end_of_it == c || *end_of_it || n != (mpd_int)n)
@@ -582,264 +632,4 @@ mpd_int mpd_enum_of_int(mpd_int n, mpd_int last, const char *location)
     if (n < 0 || n > last)
         mpd_error(location, "there is no literal of this number");
     return n;
-}
-
-/* Input and output. */
-
-/* Those that are open: what is closed must not be used. */
-static struct open {
-    struct open *next;
-    mpd_file file;
-} *opened;
-static bool standard_closed[3];
-
-static struct open **find_open(mpd_file file)
-{
-    struct open **at = &opened;
-    while (*at && (*at)->file != file)
-        at = &(*at)->next;
-    return at;
-}
-
-static int standard(mpd_file file)
-{
-    return file == stdin ? 0 : file == stdout ? 1 : file == stderr ? 2 : -1;
-}
-
-static void open_file(mpd_file file, const char *location)
-{
-    if (!file)
-        mpd_error(location, "a file is null");
-    int number = standard(file);
-    if (number >= 0 ? standard_closed[number] : !*find_open(file))
-        mpd_error(location, "a file is closed");
-}
-
-void mpd_write_text(mpd_file to, struct mpd_text text, const char *location)
-{
-    open_file(to, location);
-    for (mpd_int i = 0; i < text.length; i++)
-        putc(text.data[i], to);
-}
-
-/* A word between blanks; its length, or -1 at the end of the file. */
-static int read_word(mpd_file from, char *word, int room, const char *location)
-{
-    open_file(from, location);
-    if (from == stdin)
-        fflush(stdout);
-    int c, n = 0;
-    do {
-        c = getc(from);
-    } while (c != EOF && isspace(c));
-    if (c == EOF)
-        return -1;
-    for (; c != EOF && !isspace(c); c = getc(from)) {
-        if (n < room - 1)
-            word[n++] = (char)c;
-    }
-    if (c != EOF)
-        ungetc(c, from);
-    word[n] = 0;
-    return n;
-}
-
-mpd_int mpd_read_int(mpd_file from, mpd_int *n, const char *location)
-{
-    char word[40], *end_of_it;
-    if (read_word(from, word, sizeof word, location) < 0)
-        return -1;
-    long read = strtol(word, &end_of_it, 10);
-    if (*end_of_it)
-        return 0;
-    *n = (mpd_int)read;
-    return 1;
-}
-
-mpd_int mpd_read_real(mpd_file from, mpd_real *x, const char *location)
-{
-    char word[40], *end_of_it;
-    if (read_word(from, word, sizeof word, location) < 0)
-        return -1;
-    mpd_real read = strtod(word, &end_of_it);
-    if (*end_of_it)
-        return 0;
-    *x = read;
-    return 1;
-}
-
-mpd_int mpd_read_bool(mpd_file from, bool *b, const char *location)
-{
-    char word[8];
-    if (read_word(from, word, sizeof word, location) < 0)
-        return -1;
-    if (strcmp(word, "true") && strcmp(word, "false"))
-        return 0;
-    *b = word[0] == 't';
-    return 1;
-}
-
-mpd_int mpd_read_char(mpd_file from, mpd_char *c, const char *location)
-{
-    open_file(from, location);
-    if (from == stdin)
-        fflush(stdout);
-    int read = getc(from);
-    if (read == EOF)
-        return -1;
-    *c = (mpd_char)read;
-    return 1;
-}
-
-/* A line, without its end; what is longer than the variable is left for the next one. */
-mpd_int mpd_read_string(mpd_file from, struct mpd_reference s, const char *location)
-{
-    open_file(from, location);
-    if (from == stdin)
-        fflush(stdout);
-    int c = getc(from);
-    if (c == EOF)
-        return -1;
-    mpd_int n = 0;
-    for (; c != EOF && c != '\n'; c = getc(from)) {
-        if (n == s.maximum) {
-            ungetc(c, from);
-            break;
-        }
-        s.string->data[n++] = (char)c;
-    }
-    s.string->length = n;
-    return 1;
-}
-
-/* Formats as C's printf has them. Writes what is before the next directive, and gives the directive in `piece`. */
-static char directive(struct mpd_text *format, char piece[16], const char *location)
-{
-    while (format->length) {
-        char c = *format->data;
-        if (c == '%' && format->length > 1 && format->data[1] != '%')
-            break;
-        putc(c, stdout);
-        mpd_int used = c == '%' && format->length > 1 ? 2 : 1;
-        format->data += used;
-        format->length -= used;
-    }
-    if (!format->length)
-        mpd_error(location, "a format has no directive for this value");
-    int n = 0;
-    do {
-        piece[n++] = *format->data++;
-        format->length--;
-    } while (format->length && n < 14 && !isalpha((unsigned char)*format->data));
-    if (!format->length)
-        mpd_error(location, "a directive of a format has no end");
-    char letter = *format->data++;
-    format->length--;
-    piece[n++] = letter;
-    piece[n] = 0;
-    return letter;
-}
-
-void mpd_format_int(struct mpd_text *format, mpd_int n, const char *location)
-{
-    char piece[16], letter = directive(format, piece, location);
-    if (!strchr("dixXouc", letter))
-        mpd_error(location, "a format's directive is not of an int");
-    printf(piece, n);
-}
-
-void mpd_format_real(struct mpd_text *format, mpd_real x, const char *location)
-{
-    char piece[16], letter = directive(format, piece, location);
-    if (!strchr("feEgG", letter))
-        mpd_error(location, "a format's directive is not of a real");
-    printf(piece, x);
-}
-
-void mpd_format_text(struct mpd_text *format, struct mpd_text text, const char *location)
-{
-    char piece[16], letter = directive(format, piece, location);
-    if (letter != 's')
-        mpd_error(location, "a format's directive is not of a string");
-    printf(piece, mpd_c_string(text));
-}
-
-void mpd_format_end(struct mpd_text *format, const char *location)
-{
-    for (; format->length; format->data++, format->length--) {
-        if (*format->data == '%') {
-            if (format->length < 2 || format->data[1] != '%')
-                mpd_error(location, "a format has a directive more than there are values");
-            format->data++;
-            format->length--;
-        }
-        putc(*format->data, stdout);
-    }
-}
-
-mpd_file mpd_open(struct mpd_text name, mpd_int mode)
-{
-    const char *c = mpd_c_string(name);
-    FILE *made = fopen(c, mode == 0 ? "r" : mode == 1 ? "w" : "r+");
-    if (!made && mode == 2)
-        made = fopen(c, "w+");
-    if (made) {
-        struct open *one = mpd_allocate(sizeof *one);
-        *one = (struct open){opened, made};
-        opened = one;
-    }
-    return made;
-}
-
-/* The standard ones stay open for what the run-time system says. */
-void mpd_close(mpd_file file, const char *location)
-{
-    open_file(file, location);
-    int number = standard(file);
-    if (number >= 0) {
-        fflush(file);
-        standard_closed[number] = true;
-        return;
-    }
-    struct open **at = find_open(file), *one = *at;
-    *at = one->next;
-    free(one);
-    fclose(file);
-}
-
-void mpd_flush(mpd_file file, const char *location)
-{
-    open_file(file, location);
-    fflush(file);
-}
-
-bool mpd_remove(struct mpd_text name)
-{
-    return !remove(mpd_c_string(name));
-}
-
-mpd_int mpd_seek(mpd_file file, mpd_int how, mpd_int offset, const char *location)
-{
-    open_file(file, location);
-    fseek(file, offset, how == 0 ? SEEK_SET : how == 1 ? SEEK_CUR : SEEK_END);
-    return (mpd_int)ftell(file);
-}
-
-mpd_int mpd_where(mpd_file file, const char *location)
-{
-    open_file(file, location);
-    return (mpd_int)ftell(file);
-}
-
-mpd_int mpd_numargs(void)
-{
-    return mpd_argc > 0 ? mpd_argc - 1 : 0;
-}
-
-mpd_int mpd_getarg_text(mpd_int n, struct mpd_text *text)
-{
-    if (n < 0 || n >= mpd_argc)
-        return -1;
-    *text = mpd_of_c(mpd_argv[n]);
-    return 1;
 }

@@ -65,10 +65,13 @@ void mpd_assign_text(struct mpd_reference to, struct mpd_text text, const char *
 struct mpd_text mpd_concatenate(struct mpd_text a, struct mpd_text b);
 struct mpd_text mpd_character(mpd_char c);
 mpd_char mpd_char_at(struct mpd_text text, mpd_int i, const char *location);
-char *mpd_char_of(struct mpd_reference s, mpd_int i, const char *location);
+mpd_char *mpd_char_in(struct mpd_text text, mpd_int i, const char *location);
 struct mpd_text mpd_slice_text(struct mpd_text text, mpd_int first, mpd_int last, const char *location);
-void mpd_assign_slice(struct mpd_reference s, mpd_int first, mpd_int last, struct mpd_text text, const char *location);
+struct mpd_text mpd_slice_text_on(struct mpd_text text, mpd_int first, const char *location);
+/* To a part of a string variable. */
+void mpd_assign_part(struct mpd_text part, struct mpd_text text, const char *location);
 int mpd_compare(struct mpd_text a, struct mpd_text b);
+char *mpd_put_int(char *at, mpd_int n); /* the end of its digits */
 const char *mpd_c_string(struct mpd_text text);
 struct mpd_text mpd_of_c(const char *text);
 
@@ -120,16 +123,18 @@ struct mpd_array mpd_make_array(void **list, uint32_t size, int dims, const mpd_
 void mpd_free_array(struct mpd_array *a);
 /* Another array of the same elements, made to be freed; its lower bounds may differ. */
 struct mpd_array mpd_copy_array(const struct mpd_array *a, uint32_t size, int dims);
+/* Another one among the temporaries. */
+struct mpd_array mpd_settled_array(const struct mpd_array *a, uint32_t size, int dims);
 void mpd_assign_array(const struct mpd_array *to, const struct mpd_array *from, uint32_t size, int dims,
                       const char *location);
 /* As a parameter has it: lower bound, and upper one if it is told (`known`). */
 void mpd_rebase(struct mpd_array *a, int dim, mpd_int low, mpd_int high, bool known, const char *location);
 struct mpd_array mpd_inline_array(void *data, uint32_t size, int dims, const mpd_int *bounds);
-/*
- * A slice: for each dimension its bounds; `kept` says which of them stay dimensions. INT32_MIN and INT32_MAX: the
- * array's.
- */
-struct mpd_array mpd_slice(const struct mpd_array *a, int dims, const mpd_int *bounds, const bool *kept,
+/* A slice: for each dimension its bounds, and which of them are told; others are the array's. MPD_ONE: a subscript. */
+#define MPD_FIRST 1
+#define MPD_LAST 2
+#define MPD_ONE 4
+struct mpd_array mpd_slice(const struct mpd_array *a, int dims, const mpd_int *bounds, const int *told,
                            const char *location);
 mpd_int mpd_low(const struct mpd_array *a, int dims, mpd_int dim, const char *location);
 mpd_int mpd_high(const struct mpd_array *a, int dims, mpd_int dim, const char *location);
@@ -138,6 +143,8 @@ static inline struct mpd_array mpd_chars(struct mpd_text text)
 {
     return (struct mpd_array){.data = (char *)text.data, .d = {{1, (uint32_t)text.length, 1}}};
 }
+
+struct mpd_text mpd_text_of_chars(const struct mpd_array *chars);
 
 /* An array that is made of its elements. */
 struct mpd_constructor {
@@ -175,11 +182,41 @@ mpd_int mpd_read_real(mpd_file from, mpd_real *x, const char *location);
 mpd_int mpd_read_bool(mpd_file from, bool *b, const char *location);
 mpd_int mpd_read_char(mpd_file from, mpd_char *c, const char *location);
 mpd_int mpd_read_string(mpd_file from, struct mpd_reference s, const char *location);
-/* A piece of a format for one value, and the next one. */
-void mpd_format_int(struct mpd_text *format, mpd_int n, const char *location);
-void mpd_format_real(struct mpd_text *format, mpd_real x, const char *location);
-void mpd_format_text(struct mpd_text *format, struct mpd_text text, const char *location);
-void mpd_format_end(struct mpd_text *format, const char *location);
+mpd_int mpd_get_string(mpd_file from, struct mpd_reference s, const char *location); /* how many characters */
+mpd_int mpd_get_chars(mpd_file from, const struct mpd_array *chars, const char *location);
+
+/* Formats: a piece for one value, and the next one. Without a file a text is made, which the end gives. */
+struct mpd_format {
+    mpd_file to;
+    struct mpd_text rest, made;
+    mpd_int room;
+};
+
+struct mpd_format mpd_format(mpd_file to, struct mpd_text format, const char *location);
+struct mpd_format mpd_format_string(struct mpd_text format);
+void mpd_format_int(struct mpd_format *f, mpd_int n, const char *location);
+void mpd_format_real(struct mpd_format *f, mpd_real x, const char *location);
+void mpd_format_text(struct mpd_format *f, struct mpd_text text, const char *location);
+void mpd_format_bool(struct mpd_format *f, bool b, const char *location);
+struct mpd_text mpd_format_end(struct mpd_format *f, const char *location);
+
+/* Input by a format, of a file or of a text; the end gives how many values were read, -1 for the end of the input. */
+struct mpd_scan {
+    mpd_file from;
+    struct mpd_text text, rest;
+    mpd_int count;
+    bool ended;
+};
+
+struct mpd_scan mpd_scan(mpd_file from, struct mpd_text format, const char *location);
+struct mpd_scan mpd_scan_text(struct mpd_text text, struct mpd_text format);
+void mpd_scan_int(struct mpd_scan *s, mpd_int *to, const char *location);
+void mpd_scan_real(struct mpd_scan *s, mpd_real *to, const char *location);
+void mpd_scan_bool(struct mpd_scan *s, bool *to, const char *location);
+void mpd_scan_char(struct mpd_scan *s, mpd_char *to, const char *location);
+void mpd_scan_string(struct mpd_scan *s, struct mpd_reference to, const char *location);
+mpd_int mpd_scan_end(struct mpd_scan *s, const char *location);
+
 mpd_file mpd_open(struct mpd_text name, mpd_int mode);
 void mpd_close(mpd_file file, const char *location);
 void mpd_flush(mpd_file file, const char *location);
