@@ -15,8 +15,8 @@ from tests.kernel.test_tcp import WIRES
 
 SLICE = REPO / "docs/examples/slice.mpd"
 TIMINGS = REPO / "user/mpd/programs/timings.mpd"
-SAMPLE = ("hello", "reals", "string-escapes", "formats", "scanf-of-a-string", "overlapping-slices", "bag-of-tasks", "in-by-and-such-that",
-          "reply-copies-back", "destroy-ends-processes", "globals-have-final-code", "deadlock",
+SAMPLE = ("hello", "reals", "string-escapes", "formats", "scanf-of-a-string", "overlapping-slices", "bag-of-tasks",
+          "in-by-and-such-that", "reply-copies-back", "destroy-ends-processes", "globals-have-final-code", "deadlock",
           "stack-overflow-in-a-process", "nap")
 LINE_FETCH = 42     # cycles at most to bring a line from memory (hw/cpu/README.md)
 TOGETHER = 60       # programs of one archive

@@ -197,8 +197,8 @@ class Emitter:
                 code = symbol.code
                 if symbol.kind == "constant" and symbol.value is not None:
                     return f"(({self.c_type(symbol.type)}){symbol.value})" if symbol.value >= 0 else f"({symbol.value})"
-                if symbol.source is not None and symbol.resource is not self.resource:
-                    return self.converted(symbol.source, symbol.type)
+                if (source := self.elsewhere(symbol)) is not None:
+                    return self.converted(source, symbol.type)
                 if symbol.by_reference and not isinstance(symbol.type, String | Array):
                     return f"(*{code})"
                 return code
@@ -223,6 +223,10 @@ class Emitter:
             case tree.Dereference():
                 return f"(*({self.c_type(e.type)} *)mpd_to({self.value(e.of)}, {self.place(e.at)}))"
         return self.value(e)
+
+    def elsewhere(self, symbol: Symbol) -> tree.Expression | None:
+        """The value of a constant that another resource's specification has: only its instances have a variable."""
+        return symbol.source if symbol.resource is not self.resource else None
 
     def element(self, array: str, kind: str, bounds: Sequence[tree.Bounds], at: Position, late: bool = False) -> str:
         """Of an array whose descriptor's address is `array`; `late`: that may change something."""
@@ -276,8 +280,8 @@ class Emitter:
             case tree.Assign():
                 return self.assigned_text(e)
         symbol = e.symbol if isinstance(e, tree.Use | tree.Field) else None
-        if symbol and symbol.source is not None and symbol.resource is not self.resource:
-            return self.text(symbol.source)
+        if symbol and (source := self.elsewhere(symbol)) is not None:
+            return self.text(source)
         if self.is_variable(e):
             return f"mpd_text({self.reference(e)})"
         if isinstance(of, String) and of.maximum is None:       # a parameter by value
@@ -376,7 +380,8 @@ class Emitter:
             case tree.Constructor():
                 return self.constructor(e, of.of)
             case tree.Use(symbol=Symbol() as symbol) | tree.Field(symbol=Symbol() as symbol):
-                return symbol.code
+                source = self.elsewhere(symbol)
+                return self.of_elements(source, of.of) if source is not None else symbol.code
             case tree.Index():
                 return self.slice(e)
             case tree.Field() if not self.is_variable(e):
@@ -408,7 +413,7 @@ class Emitter:
 
     def address(self, e: tree.Expression, element: Type | None = None) -> str:
         """Of an array's descriptor; a constructor's elements are of type `element`."""
-        if isinstance(e, tree.Use | tree.Field) and e.symbol:
+        if isinstance(e, tree.Use | tree.Field) and e.symbol and self.elsewhere(e.symbol) is None:
             return f"&{e.symbol.code}"
         if isinstance(e, tree.Constructor) and element is not None:
             return f"(struct mpd_array[]){{{self.constructor(e, element)}}}"
@@ -1036,6 +1041,7 @@ class Emitter:
     def read(self, e: tree.Call) -> str:
         arguments, from_, place = e.arguments, "stdin", self.place(e.at)
         number = self.fresh()
+        self.temporaries = True
         parts = [f"mpd_int n_{number} = 0;"]
         if arguments and arguments[0].type == FILE:
             parts.append(f"mpd_file f_{number} = {self.value(arguments[0])};")
@@ -1084,6 +1090,7 @@ class Emitter:
 
     def scanf(self, e: tree.Call, of_string: bool) -> str:
         number, place = self.fresh(), self.place(e.at)
+        self.temporaries = True
         parts: list[str] = []
         rest = list(e.arguments)
         begin = f"mpd_scan(stdin, w_{number}, {place})"

@@ -64,7 +64,7 @@ void mpd_write_text(mpd_file to, struct mpd_text text, const char *location)
 #define WORD 320 /* as long as a number may be */
 
 /* A word between blanks; its length, or -1 at the end of the file. One that is too long is none: 0. */
-static int read_word(mpd_file from, char word[WORD], const char *location)
+static int read_word(mpd_file from, char *word, const char *location)
 {
     open_file(from, READS, location);
     int c, n = 0;
@@ -87,7 +87,7 @@ static int read_word(mpd_file from, char word[WORD], const char *location)
 
 mpd_int mpd_read_int(mpd_file from, mpd_int *n, const char *location)
 {
-    char word[WORD], *end_of_it;
+    char *word = mpd_temporary(WORD), *end_of_it;
     int length = read_word(from, word, location);
     if (length <= 0)
         return length;
@@ -100,11 +100,11 @@ mpd_int mpd_read_int(mpd_file from, mpd_int *n, const char *location)
 
 mpd_int mpd_read_real(mpd_file from, mpd_real *x, const char *location)
 {
-    char word[WORD], *end_of_it;
+    char *word = mpd_temporary(WORD), *end_of_it;
     int length = read_word(from, word, location);
     if (length <= 0)
         return length;
-    mpd_real read = strtod(word, &end_of_it);
+    mpd_real read = mpd_strtod(word, &end_of_it);
     if (*end_of_it)
         return 0;
     *x = read;
@@ -113,7 +113,7 @@ mpd_int mpd_read_real(mpd_file from, mpd_real *x, const char *location)
 
 mpd_int mpd_read_bool(mpd_file from, bool *b, const char *location)
 {
-    char word[WORD];
+    char *word = mpd_temporary(WORD);
     int length = read_word(from, word, location);
     if (length < 0)
         return -1;
@@ -280,20 +280,43 @@ static void c_directive(char piece[24], const struct directive *d)
     *at = 0;
 }
 
+#define NUMBER (2 * WIDEST) /* as long as a number becomes */
+
+struct number {
+    char *made;
+    const char *piece;
+    bool is_real;
+    mpd_int n;
+    mpd_real x;
+    int length;
+};
+
+static void format_number(void *argument)
+{
+    struct number *n = argument;
+    n->length = n->is_real ? snprintf(n->made, NUMBER, n->piece, n->x) : snprintf(n->made, NUMBER, n->piece, n->n);
+}
+
+static void put_number(struct mpd_format *f, const struct directive *d, struct number n)
+{
+    char piece[24];
+    c_directive(piece, d);
+    n.piece = piece;
+    n.made = mpd_temporary(NUMBER);
+    mpd_on_large_stack(format_number, &n);
+    put_piece(f, (struct mpd_text){n.made, n.length});
+}
+
 void mpd_format_int(struct mpd_format *f, mpd_int n, const char *location)
 {
     struct directive d = directive(f, "dixXouc", "a format's directive is not of an int", location);
-    char piece[24], *made = mpd_temporary(WIDEST + 16);
-    c_directive(piece, &d);
-    put_piece(f, (struct mpd_text){made, snprintf(made, WIDEST + 16, piece, n)});
+    put_number(f, &d, (struct number){.n = n});
 }
 
 void mpd_format_real(struct mpd_format *f, mpd_real x, const char *location)
 {
     struct directive d = directive(f, "feEgG", "a format's directive is not of a real", location);
-    char piece[24], *made = mpd_temporary(2 * WIDEST);
-    c_directive(piece, &d);
-    put_piece(f, (struct mpd_text){made, snprintf(made, 2 * WIDEST, piece, x)});
+    put_number(f, &d, (struct number){.is_real = true, .x = x});
 }
 
 static void put_blanks(struct mpd_format *f, int n)
@@ -500,7 +523,7 @@ static bool field(struct mpd_scan *s, struct field *d, const char *letters, cons
 void mpd_scan_int(struct mpd_scan *s, mpd_int *to, const char *location)
 {
     struct field d;
-    char word[WORD], *end_of_it;
+    char *word = mpd_temporary(WORD), *end_of_it;
     if (!field(s, &d, "diuoqx", location) || !take_field(s, &d, (struct mpd_reference){NULL, 0}, word))
         return;
     long long n = strtoll(word, &end_of_it, d.letter == 'x' ? 16 : strchr("oq", d.letter) ? 8 : 10);
@@ -515,10 +538,10 @@ void mpd_scan_int(struct mpd_scan *s, mpd_int *to, const char *location)
 void mpd_scan_real(struct mpd_scan *s, mpd_real *to, const char *location)
 {
     struct field d;
-    char word[WORD], *end_of_it;
+    char *word = mpd_temporary(WORD), *end_of_it;
     if (!field(s, &d, "efg", location) || !take_field(s, &d, (struct mpd_reference){NULL, 0}, word))
         return;
-    mpd_real x = strtod(word, &end_of_it);
+    mpd_real x = mpd_strtod(word, &end_of_it);
     if (end_of_it == word || *end_of_it) {
         s->ended = true;
         return;
@@ -530,7 +553,7 @@ void mpd_scan_real(struct mpd_scan *s, mpd_real *to, const char *location)
 void mpd_scan_bool(struct mpd_scan *s, bool *to, const char *location)
 {
     struct field d;
-    char word[WORD];
+    char *word = mpd_temporary(WORD);
     if (!field(s, &d, "b", location) || !take_field(s, &d, (struct mpd_reference){NULL, 0}, word))
         return;
     bool is_true = !strcmp(word, "true") || !strcmp(word, "TRUE");
@@ -549,7 +572,7 @@ void mpd_scan_char(struct mpd_scan *s, mpd_char *to, const char *location)
         return;
     if (d.width > 1)
         mpd_error(location, "a field of a format is wider than a character");
-    char word[WORD];
+    char *word = mpd_temporary(WORD);
     d.width = 1;
     if (!take_field(s, &d, (struct mpd_reference){NULL, 0}, word))
         return;

@@ -107,6 +107,27 @@ _Noreturn void mpd_error(const char *location, const char *what)
 /* For the message about a stack that has no room for it. */
 __asm__(".bss\n.balign 16\n.zero 4096\n.globl mpd_last_stack_end\nmpd_last_stack_end:\n.zero 16\n.text");
 
+/* What of the C library wants more of a stack than a process has: numbers with a point. */
+#if defined(__riscv)
+#define LIBRARY_STACK 20480
+static _Alignas(16) char library_stack[LIBRARY_STACK];
+void mpd_call_on(void (*f)(void *), void *argument, char *top);
+__asm__(".text\n.globl mpd_call_on\nmpd_call_on:\n addi sp, sp, -16\n sw ra, 12(sp)\n sw s1, 8(sp)\n mv s1, sp\n"
+        " mv sp, a2\n mv t0, a0\n mv a0, a1\n jalr t0\n mv sp, s1\n lw s1, 8(sp)\n lw ra, 12(sp)\n"
+        " addi sp, sp, 16\n ret\n");
+#endif
+
+void mpd_on_large_stack(void (*f)(void *), void *argument)
+{
+#if defined(__riscv)
+    mpd_lock();
+    mpd_call_on(f, argument, library_stack + LIBRARY_STACK);
+    mpd_unlock();
+#else
+    f(argument);
+#endif
+}
+
 _Noreturn void mpd_stk_overflow(void)
 {
     mpd_error(mpd_location, "a process overflows its stack");

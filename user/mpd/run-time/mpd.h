@@ -259,6 +259,9 @@ void *mpd_temporary(size_t size);
 void *mpd_mark(void);
 void mpd_release(void *mark);
 
+/* A call of `f`, which does not wait, with room enough for the C library. */
+void mpd_on_large_stack(void (*f)(void *), void *argument);
+
 /* Memory of a component's variables; goes with the instance. */
 void *mpd_keep(void **list, size_t size);
 

@@ -592,11 +592,31 @@ mpd_int mpd_int_of_text(struct mpd_text text, const char *location)
     return (mpd_int)n;
 }
 
+struct scanned {
+    const char *text;
+    char *end;
+    mpd_real x;
+};
+
+static void scan_real(void *argument)
+{
+    struct scanned *s = argument;
+    s->x = strtod(s->text, &s->end);
+}
+
+mpd_real mpd_strtod(const char *text, char **end)
+{
+    struct scanned s = {.text = text};
+    mpd_on_large_stack(scan_real, &s);
+    *end = s.end;
+    return s.x;
+}
+
 mpd_real mpd_real_of_text(struct mpd_text text, const char *location)
 {
     const char *c = mpd_c_string(text);
     char *end_of_it;
-    mpd_real x = strtod(c, &end_of_it);
+    mpd_real x = mpd_strtod(c, &end_of_it);
     while (isspace((unsigned char)*end_of_it))
         end_of_it++;
     if (end_of_it == c || *end_of_it)

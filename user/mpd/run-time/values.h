@@ -169,6 +169,7 @@ struct mpd_text mpd_text_of_bool(bool b);
 struct mpd_text mpd_text_of_real(mpd_real x);
 struct mpd_text mpd_text_of_pointer(const void *p);
 mpd_int mpd_int_of_text(struct mpd_text text, const char *location);
+mpd_real mpd_strtod(const char *text, char **end); /* as C's, with little of the process's stack */
 mpd_real mpd_real_of_text(struct mpd_text text, const char *location);
 bool mpd_bool_of_text(struct mpd_text text, const char *location);
 mpd_int mpd_int_of_real(mpd_real x, const char *location);
