@@ -1000,13 +1000,13 @@ class Emitter:
         if name == "atan" and arguments[1:]:
             return f"atan2({self.value(arguments[0])}, {self.value(arguments[1])})"
         code = FUNCTIONS[name].code
-        before, given = self.in_order([(one, self.value(one)) for one in arguments])
-        if name == "exp" and given[1:]:
-            made = f"mpd_power_real({given[1]}, {given[0]}, {place})"
-        elif name == "log" and given[1:]:
-            made = f"mpd_divide_real(mpd_log({given[0]}, {place}), mpd_log({given[1]}, {place}), {place})"
+        before, values = self.in_order([(one, self.value(one)) for one in arguments])
+        if name == "exp" and values[1:]:
+            made = f"mpd_power_real({values[1]}, {values[0]}, {place})"
+        elif name == "log" and values[1:]:
+            made = f"mpd_divide_real(mpd_log({values[0]}, {place}), mpd_log({values[1]}, {place}), {place})"
         else:
-            made = f"{code.rstrip('!')}({', '.join(given + [place] if code.endswith('!') else given)})"
+            made = f"{code.rstrip('!')}({', '.join(values + [place] if code.endswith('!') else values)})"
         return f"({{ {before}{made}; }})" if before else made
 
     @staticmethod
