@@ -1002,12 +1002,12 @@ class Emitter:
         code = FUNCTIONS[name].code
         before, values = self.in_order([(one, self.value(one)) for one in arguments])
         if name == "exp" and values[1:]:
-            made = f"mpd_power_real({values[1]}, {values[0]}, {place})"
+            call = f"mpd_power_real({values[1]}, {values[0]}, {place})"
         elif name == "log" and values[1:]:
-            made = f"mpd_divide_real(mpd_log({values[0]}, {place}), mpd_log({values[1]}, {place}), {place})"
+            call = f"mpd_divide_real(mpd_log({values[0]}, {place}), mpd_log({values[1]}, {place}), {place})"
         else:
-            made = f"{code.rstrip('!')}({', '.join(values + [place] if code.endswith('!') else values)})"
-        return f"({{ {before}{made}; }})" if before else made
+            call = f"{code.rstrip('!')}({', '.join(values + [place] if code.endswith('!') else values)})"
+        return f"({{ {before}{call}; }})" if before else call
 
     @staticmethod
     def limit(of: Type | None, name: str) -> str:
