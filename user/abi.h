@@ -152,6 +152,10 @@
 #define SYS_BOOTSTRAP 244 /* () a name for a send right to the port that the task was given, 0: none */
 #define SYS_SET_BOOTSTRAP 245 /* (name of a send right) which children on other nodes get */
 #define SYS_NODE 246 /* () this node's number | their count << 16 */
+#define SYS_PORT_SET_ALLOCATE 247 /* () a new port set: gives its name, to receive from what comes to any member */
+#define SYS_PORT_MEMBER 248 /* (name of a receive right, name of a set or 0) the port is of that set, and of no other */
+/* (name, USER_NOTIFY_*, name, how: a send-once right) a message of that number, with the name in it, when that is so */
+#define SYS_PORT_NOTIFY 249
 #define SYS_PIPE2 256 /* (int fd[2], flags of open: O_CLOEXEC, O_NONBLOCK) */
 #define SYS_DUP3 257 /* (fd, new, O_CLOEXEC or 0) */
 #define SYS_MASKED 258 /* (const sigset_t *, number, const uint32_t[5]) SYS_POLL or SYS_SELECT under that mask */
@@ -365,14 +369,16 @@
 
 /*
  * Messages (kernel/ipc/port.h). What is sent to `to`, by which right, may carry a right for an answer, others, and
- * bytes in line and out of line. Received, `to` is 0, names are the receiver's, and data that came out of line is in
- * memory of its own.
+ * bytes in line and out of line. Received, `to` is the port that it came to, names are the receiver's, and data that
+ * came out of line is in memory of its own: whole pages of one region are copied on write on one node, and as many as
+ * there are; else 64 KB at most are copied.
  */
 #define USER_RIGHT_COPY_SEND 1 /* how a right is made of what the name has: another send right, */
 #define USER_RIGHT_MAKE_SEND 2 /* one of a receive right, */
 #define USER_RIGHT_MOVE_SEND 3 /* the send right itself; */
 #define USER_RIGHT_MAKE_SEND_ONCE 4
 #define USER_RIGHT_MOVE_SEND_ONCE 5
+#define USER_RIGHT_MOVE_RECEIVE 6 /* to another task of this node */
 #define USER_MESSAGE_RIGHTS 8
 #define USER_MESSAGE_BODY 512
 #define USER_MESSAGE_SEND 1 /* options */
@@ -393,6 +399,8 @@
 #define USER_VM_PROTECT 0x315 /* (address, bytes, 1: the most that they may become, rights as PROT_*) */
 #define USER_VM_INHERIT 0x316 /* (address, bytes, 0: shared, 1: a copy, 2: nothing) by children */
 #define USER_VM_COPY 0x317 /* (from, bytes, to) of whole pages */
+#define USER_NOTIFY_DEAD_NAME 5 /* nobody receives from the port any more; */
+#define USER_NOTIFY_NO_SENDERS 6 /* nobody has a send right: of a receive right */
 #define USER_MESSAGE_SEND_ONCE 1 /* the number of a message that a send-once right sends which goes unused */
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */

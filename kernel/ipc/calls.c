@@ -34,12 +34,87 @@ static int sys_port_deallocate(struct process *p, struct vm_map *map, const uint
 }
 SYSCALL(SYS_PORT_DEALLOCATE, sys_port_deallocate);
 
+static int sys_port_set_allocate(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map, (void)a;
+    struct ipc_space *s = space_of_caller(p);
+    struct port *set = s ? port_set_create() : 0;
+    uint32_t name = set ? space_add_receive(s, set) : 0;
+    if (set && !name)
+        port_destroy(set);
+    return name ? (int)name : -ENOMEM;
+}
+SYSCALL(SYS_PORT_SET_ALLOCATE, sys_port_set_allocate);
+
+static int sys_port_member(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    struct ipc_space *s = space_of_caller(p);
+    if (!s)
+        return -ENOMEM;
+    struct port *port = space_receiver(s, a[0]), *set = a[1] ? space_receiver(s, a[1]) : 0;
+    int error = !port || port->is_set || (a[1] && !(set && set->is_set)) ? -EINVAL : 0;
+    if (!error)
+        port_join(port, set);
+    if (port)
+        port_release(port);
+    if (set)
+        port_release(set);
+    return error;
+}
+SYSCALL(SYS_PORT_MEMBER, sys_port_member);
+
+static int sys_port_notify(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    struct ipc_space *s = space_of_caller(p);
+    if (!s)
+        return -ENOMEM;
+    uint32_t id = a[1];
+    struct port *port = id == MESSAGE_NO_SENDERS ? space_receiver(s, a[0]) : space_port(s, a[0]);
+    struct right to = {0};
+    int error = !port || port->is_set || (id != MESSAGE_NO_SENDERS && id != MESSAGE_DEAD_NAME)
+                    ? -EINVAL
+                    : space_right(s, a[2], a[3], &to);
+    if (!error && to.type != RIGHT_SEND_ONCE)
+        error = -EINVAL;
+    if (!error)
+        error = port_watch(port, id, to.port, a[0], s);
+    if (error && to.port)
+        port_drop(to.port, to.type);
+    if (port)
+        port_release(port);
+    return error;
+}
+SYSCALL(SYS_PORT_NOTIFY, sys_port_notify);
+
 static int sys_node(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p, (void)map, (void)a;
     return (int)(node_number() | node_count() << 16);
 }
 SYSCALL(SYS_NODE, sys_node);
+
+/* Whether data for a port of that name stay on this node, until somebody receives them. */
+static bool stays_here(struct ipc_space *s, uint32_t name)
+{
+    struct port *p = space_port(s, name);
+    bool stays = p && port_is_here(p) && !p->ops;
+    if (p)
+        port_release(p);
+    return stays;
+}
+
+/* Whole pages out of line, of one region, are copied on write; -EOPNOTSUPP: they are none. */
+static int pages_in(struct vm_map *map, struct message *m, uint32_t address, uint32_t size)
+{
+    if (!size || (address | size) & PAGE_MASK)
+        return -EOPNOTSUPP;
+    int error = vm_map_copy_in(map, address, size, &m->object, &m->object_page);
+    if (!error)
+        m->data_size = size;
+    return error;
+}
 
 /* What lies out of line is copied into the message's pages. */
 static int data_in(struct vm_map *map, struct message *m, uint32_t address, uint32_t size)
@@ -76,7 +151,11 @@ static int message_out(struct ipc_space *s, struct vm_map *map, uint32_t address
     if (!m)
         return -ENOMEM;
     m->size = u.size;
-    int error = copyin(map, m->body, address + HEADER, u.size) ? -EFAULT : data_in(map, m, u.data, u.data_size);
+    int error = copyin(map, m->body, address + HEADER, u.size) ? -EFAULT : -EOPNOTSUPP;
+    if (error == -EOPNOTSUPP && stays_here(s, u.to.name))
+        error = pages_in(map, m, u.data, u.data_size);
+    if (error == -EOPNOTSUPP)
+        error = data_in(map, m, u.data, u.data_size);
     if (!error)
         error = rights_in(s, &u, m);
     if (!error)
@@ -89,15 +168,27 @@ static int message_out(struct ipc_space *s, struct vm_map *map, uint32_t address
 /* A name for a right that came; the right is the space's, or gone. */
 static struct user_right right_out(struct ipc_space *s, struct right *r)
 {
-    struct user_right u = {0, r->type == RIGHT_SEND_ONCE ? USER_RIGHT_MOVE_SEND_ONCE : USER_RIGHT_COPY_SEND};
-    if (r->port && (u.name = space_add(s, r->port, r->type)))
+    struct user_right u = {0, r->type == RIGHT_SEND_ONCE ? USER_RIGHT_MOVE_SEND_ONCE
+                              : r->type == RIGHT_RECEIVE ? USER_RIGHT_MOVE_RECEIVE
+                                                         : USER_RIGHT_COPY_SEND};
+    if (r->port && r->type == RIGHT_RECEIVE)
+        u.name = space_add_receive(s, r->port);
+    else if (r->port)
+        u.name = space_add(s, r->port, r->type);
+    if (u.name)
         r->port = 0;
     return u;
 }
 
-static int data_out(struct vm_map *map, const struct message *m, uint32_t *address)
+static int data_out(struct vm_map *map, struct message *m, uint32_t *address)
 {
     *address = 0;
+    if (m->object) {
+        int error = vm_map_copy_out(map, address, m->data_size, m->object, m->object_page);
+        if (!error)
+            m->object = 0; /* it is the map's */
+        return error;
+    }
     int error = m->data_size ? vm_allocate(map, address, m->data_size, VM_ANYWHERE) : 0;
     for (uint32_t at = 0; at < m->data_size && !error; at += PAGE_SIZE)
         error = copyout(map, *address + at, page_pointer(m->page[at / PAGE_SIZE]), MIN(m->data_size - at, PAGE_SIZE));
@@ -110,11 +201,16 @@ static int message_in(struct ipc_space *s, struct vm_map *map, uint32_t address,
     struct message *m;
     if (!p)
         return -EINVAL;
-    int error = port_receive(p, ms, &m);
+    struct port *from = p;
+    int error = p->is_set ? port_receive_any(p, ms, &m, &from) : p->set ? -EBUSY : port_receive(p, ms, &m);
+    uint32_t to = error ? 0 : space_name_of_receiver(s, from);
+    if (from != p && !error)
+        port_release(from);
     port_release(p);
     if (error)
         return error;
-    struct user_message u = {.id = m->id,
+    struct user_message u = {.to = {to, 0},
+                             .id = m->id,
                              .size = MIN(m->size, USER_MESSAGE_BODY),
                              .rights = MIN(m->rights, USER_MESSAGE_RIGHTS),
                              .data_size = m->data_size};

@@ -7,6 +7,7 @@
 
 #include "ipc/port.h"
 #include "mem/zone.h"
+#include "vm/object.h"
 
 DEFINE_ZONE(messages, "ipc-messages", sizeof(struct message), 8, SPL_SOFTCLOCK, 0);
 
@@ -51,6 +52,8 @@ void message_free(struct message *m)
     for (unsigned i = 0; i < MESSAGE_PAGES; i++)
         if (m->page[i])
             page_free(m->page[i]);
+    if (m->object)
+        vm_object_release(m->object);
     zone_free(&messages, m);
 }
 

@@ -1,7 +1,8 @@
 /*
  * Messages (port.h): a number that says what is wanted, a few bytes, rights, and whole pages of data. A message is one
  * object with one owner: who sends it passes it on. Its bytes go inline, what is larger out of line: by pages, which
- * are handed over and not copied where both sides are on one node.
+ * are handed over and not copied where both sides are on one node; or, between tasks of one node, an object that is
+ * copied on write.
  */
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
@@ -12,8 +13,10 @@
 #include "mem/page.h"
 
 struct port;
+struct vm_object;
 
-enum right_type { RIGHT_NONE, RIGHT_SEND, RIGHT_SEND_ONCE };
+/* A receive right moves, within its node; what waits in the queue goes with it. */
+enum right_type { RIGHT_NONE, RIGHT_SEND, RIGHT_SEND_ONCE, RIGHT_RECEIVE };
 
 #define MESSAGE_BODY 960   /* bytes inline */
 #define MESSAGE_RIGHTS 16
@@ -36,7 +39,9 @@ struct message {
     struct right to, reply;
     uint32_t id;
     uint32_t size;      /* bytes of the body that count */
-    uint32_t data_size; /* bytes in pages */
+    uint32_t data_size; /* bytes in pages, or of an object */
+    struct vm_object *object; /* data that are copied on write, on one node, from this page of it; or 0 */
+    uint32_t object_page;
     uint32_t rights;
     struct right right[MESSAGE_RIGHTS];
     uint32_t page[MESSAGE_PAGES]; /* physical addresses of the kernel's own */
@@ -54,6 +59,10 @@ struct message {
 #define MESSAGE_RELEASE 2 /* to UID_HOST: rights come back */
 #define MESSAGE_PROBE 3 /* to UID_HOST: nothing; whether it gets there is what is asked */
 #define MESSAGE_VOID 4 /* to UID_HOST: what it was given of a port means nothing any more */
+#define MESSAGE_DEAD_NAME 5 /* what port_watch was asked for: nobody receives from a port any more, */
+#define MESSAGE_NO_SENDERS 6 /* or nobody can send to it */
+#define MESSAGE_WATCH 7 /* to UID_HOST: the node is to be told when the port is dead; */
+#define MESSAGE_DEAD 8 /* to UID_HOST: which it is */
 #define MESSAGE_REPLY 0x100 /* added to the request's number */
 
 struct message *message_alloc(uint32_t id); /* empty; 0: memory is out */

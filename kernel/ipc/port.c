@@ -37,6 +37,16 @@ struct given {
     uint16_t node;
 };
 
+/* Who is to be told of the port, once: by a message that is ready, or another node. With names_lock. */
+struct watcher {
+    struct watcher *next;
+    struct message *m; /* 0: a node */
+    const void *by;
+    uint32_t name, id;
+    uint16_t node;
+};
+
+DEFINE_ZONE(watchers, "ipc-watchers", sizeof(struct watcher), 8, SPL_SOFTCLOCK, 0);
 DEFINE_ZONE(given_zone, "ipc-given", sizeof(struct given), 4, SPL_SOFTCLOCK, 0);
 
 /* Of all ports: rights that the node has from here, and those that are here from it. With names_lock. */
@@ -46,7 +56,7 @@ static uint32_t given_to[PORT_NODES], had_from[PORT_NODES];
 #define OWED 32
 static struct owed {
     struct count_message body;
-    uint32_t to;
+    uint32_t to, id;
 } owed[OWED];
 static unsigned owed_count;
 
@@ -132,11 +142,23 @@ bool port_has_senders(struct port *p)
     return some;
 }
 
+/* They will not be told of anything. */
+static void drop_watchers(struct watcher *w)
+{
+    for (struct watcher *next; w; w = next) {
+        next = w->next;
+        if (w->m)
+            message_free(w->m);
+        zone_free(&watchers, w);
+    }
+}
+
 void port_release(struct port *p)
 {
     crit_t s = simple_lock_enter(&names_lock);
     bool last = !--p->references;
     struct given *g = last ? p->given : 0;
+    struct watcher *w = last ? p->watchers : 0;
     if (last && p->uid)
         *port_place(p->home, p->uid) = p->next;
     for (struct given *i = g; i; i = i->next)
@@ -148,6 +170,7 @@ void port_release(struct port *p)
         next = g->next;
         zone_free(&given_zone, g);
     }
+    drop_watchers(w);
     if (p->ops && p->ops->freed)
         p->ops->freed(p->object);
     zone_free(&port_zone, p);
@@ -197,15 +220,20 @@ static bool port_tell_node(uint32_t id, struct count_message body, unsigned to)
     return true;
 }
 
-static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
+/* Now, or when there is memory for it. */
+static void tell_surely(uint32_t id, struct count_message body, unsigned to)
 {
-    struct count_message body = {uid, home, count};
-    if (port_tell_node(MESSAGE_RELEASE, body, to))
+    if (port_tell_node(id, body, to))
         return;
     crit_t s = simple_lock_enter(&names_lock);
     if (owed_count < OWED)
-        owed[owed_count++] = (struct owed){body, to};
+        owed[owed_count++] = (struct owed){body, to, id};
     simple_lock_leave(&names_lock, s);
+}
+
+static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
+{
+    tell_surely(MESSAGE_RELEASE, (struct count_message){uid, home, count}, to);
 }
 
 void ports_settle(void)
@@ -219,12 +247,48 @@ void ports_settle(void)
         if (owed_count)
             owed[0] = owed[--owed_count];
         simple_lock_leave(&names_lock, s);
-        send_back(o.body.uid, (uint16_t)o.body.home, o.body.count, o.to);
+        tell_surely(o.id, o.body, o.to);
+    }
+}
+
+/* Takes those off that are to be told so, but for `kind` 0, which is all. With names_lock. */
+static struct watcher *take_watchers(struct port *p, uint32_t id)
+{
+    struct watcher *taken = 0;
+    for (struct watcher **at = &p->watchers, *w; (w = *at);)
+        if (w->id == id) {
+            *at = w->next;
+            w->next = taken;
+            taken = w;
+        } else {
+            at = &w->next;
+        }
+    return taken;
+}
+
+/* Something is so of the port: who has asked for that is told. */
+static void notify(struct port *p, uint32_t id)
+{
+    if (!*(struct watcher *volatile *)&p->watchers)
+        return;
+    crit_t s = simple_lock_enter(&names_lock);
+    struct watcher *w = take_watchers(p, id);
+    struct count_message body = {p->uid, p->home, 0};
+    simple_lock_leave(&names_lock, s);
+    for (struct watcher *next; w; w = next) {
+        next = w->next;
+        if (w->m)
+            message_post(w->m);
+        else
+            tell_surely(MESSAGE_DEAD, body, w->node);
+        zone_free(&watchers, w);
     }
 }
 
 static void act(struct port *p, struct settled what)
 {
+    if (what.no_senders)
+        notify(p, MESSAGE_NO_SENDERS);
     if (what.no_senders && p->ops && p->ops->no_senders)
         p->ops->no_senders(p->object);
     if (what.back)
@@ -270,6 +334,10 @@ static void drop(struct port *p, enum right_type type)
 
 void port_drop(struct port *p, enum right_type type)
 {
+    if (type == RIGHT_RECEIVE) {
+        port_destroy(p);
+        return;
+    }
     struct message *m = type == RIGHT_SEND_ONCE && !p->dead ? message_alloc(MESSAGE_SEND_ONCE) : 0;
     if (m) {
         m->to = (struct right){p, type};
@@ -528,6 +596,8 @@ static void port_bereave(struct port *p, struct settled what, struct given *ende
     }
     for (; onces; onces--)
         port_drop(p, RIGHT_SEND_ONCE);
+    if (p->dead)
+        notify(p, MESSAGE_DEAD_NAME);
     act(p, what);
     port_release(p);
 }
@@ -569,6 +639,102 @@ static void port_is_void(uint32_t uid, uint16_t home, unsigned node)
         transport_node_died(node);
 }
 
+/* ---- Notifications. */
+
+static struct watcher *watcher_new(struct port *notify, uint32_t id, uint32_t name, const void *by)
+{
+    struct watcher *w = zone_alloc(&watchers);
+    struct message *m = w ? message_alloc(id) : 0;
+    if (!m) {
+        if (w)
+            zone_free(&watchers, w);
+        return 0;
+    }
+    m->to = (struct right){notify, RIGHT_SEND_ONCE};
+    memcpy(m->body, &name, sizeof name);
+    m->size = sizeof name;
+    *w = (struct watcher){.m = m, .id = id, .by = by, .name = name};
+    return w;
+}
+
+/* Whether what the watcher waits for is so already. With names_lock. */
+static bool is_so(const struct port *p, uint32_t id)
+{
+    return id == MESSAGE_DEAD_NAME ? p->dead : !p->senders && !p->abroad;
+}
+
+int port_watch(struct port *p, uint32_t id, struct port *notify_port, uint32_t name, const void *by)
+{
+    struct watcher *w = watcher_new(notify_port, id, name, by);
+    if (!w)
+        return -ENOMEM;
+    crit_t s = simple_lock_enter(&names_lock);
+    w->next = p->watchers;
+    p->watchers = w;
+    bool now = is_so(p, id);
+    struct count_message body = {p->uid, p->home, 0};
+    simple_lock_leave(&names_lock, s);
+    if (now)
+        notify(p, id);
+    else if (!port_is_here(p))
+        tell_surely(MESSAGE_WATCH, body, p->home);
+    return 0;
+}
+
+void port_unwatch(struct port *p, const void *by, uint32_t name)
+{
+    struct watcher *taken = 0;
+    if (!*(struct watcher *volatile *)&p->watchers)
+        return;
+    crit_t s = simple_lock_enter(&names_lock);
+    for (struct watcher **at = &p->watchers, *w; (w = *at);)
+        if (w->by == by && w->name == name) {
+            *at = w->next;
+            w->next = taken;
+            taken = w;
+        } else {
+            at = &w->next;
+        }
+    simple_lock_leave(&names_lock, s);
+    drop_watchers(taken);
+}
+
+/* The node is to be told when the port of this one is dead, which it may be already. */
+static void watch_for(struct count_message body, unsigned node)
+{
+    struct port *p = port_find(body.uid);
+    struct watcher *w = p ? zone_alloc(&watchers) : 0;
+    bool now = !w;
+    if (w) {
+        *w = (struct watcher){.id = MESSAGE_DEAD_NAME, .node = (uint16_t)node};
+        crit_t s = simple_lock_enter(&names_lock);
+        w->next = p->watchers;
+        p->watchers = w;
+        now = p->dead;
+        simple_lock_leave(&names_lock, s);
+    }
+    if (now && w)
+        notify(p, MESSAGE_DEAD_NAME);
+    else if (now && !p) /* without memory it is not told */
+        tell_surely(MESSAGE_DEAD, body, node);
+    if (p)
+        port_release(p);
+}
+
+/* Its home says that nobody receives there any more. */
+static void is_dead_there(struct count_message body)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *p = body.home == ipc_node ? 0 : port_named(body.home, body.uid);
+    if (p)
+        p->dead = true;
+    simple_lock_leave(&names_lock, s);
+    if (!p)
+        return;
+    notify(p, MESSAGE_DEAD_NAME);
+    port_release(p);
+}
+
 /* The right by which a message is sent has been used: a send-once right ends with it. */
 static void right_use(struct right *r)
 {
@@ -595,6 +761,114 @@ static int port_await(const struct limit *limit, uint32_t ms)
     return limit->over || !ms ? -ETIMEDOUT : limit_sleep(limit);
 }
 
+static void set_has_some(struct port *set)
+{
+    crit_t s = simple_lock_enter(&set->lock);
+    set->arrived = true;
+    thread_wakeup(set);
+    simple_lock_leave(&set->lock, s);
+}
+
+/* Its set, if it is in one, may have something from it. */
+static void tell_set(struct port *p)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *set = p->set;
+    if (set)
+        set->references++;
+    simple_lock_leave(&names_lock, s);
+    if (!set)
+        return;
+    set_has_some(set);
+    port_release(set);
+}
+
+struct port *port_set_create(void)
+{
+    struct port *set = new_port(ipc_node);
+    if (set)
+        set->is_set = true;
+    return set;
+}
+
+/* With names_lock. */
+static void leave_set(struct port *p)
+{
+    if (!p->set)
+        return;
+    struct port **at = &p->set->members;
+    while (*at != p)
+        at = &(*at)->next_member;
+    *at = p->next_member;
+    p->set = p->next_member = 0;
+}
+
+/* Behind the others. With names_lock. */
+static void enter_set(struct port *p, struct port *set)
+{
+    struct port **at = &set->members;
+    while (*at)
+        at = &(*at)->next_member;
+    *at = p;
+    p->set = set;
+    p->next_member = 0;
+}
+
+void port_join(struct port *p, struct port *set)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    leave_set(p);
+    if (set)
+        enter_set(p, set);
+    simple_lock_leave(&names_lock, s);
+    if (set)
+        tell_set(p);
+}
+
+/* A member that has something, with a reference; it is the last one from now on. */
+static struct port *member_with_message(struct port *set)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *p = set->members;
+    while (p && !*(struct message *volatile *)&p->first)
+        p = p->next_member;
+    if (p) {
+        p->references++;
+        leave_set(p);
+        enter_set(p, set);
+    }
+    simple_lock_leave(&names_lock, s);
+    return p;
+}
+
+int port_receive_any(struct port *set, uint32_t ms, struct message **m, struct port **from)
+{
+    struct limit limit;
+    int error = 0;
+    limit_begin(&limit, ms ? ticks_of(ms) : 0, set, &set->lock);
+    for (*m = 0; !*m && !error;) {
+        *from = member_with_message(set);
+        if (*from && port_receive(*from, 0, m)) {
+            port_release(*from); /* another one was quicker */
+            *m = 0;
+            continue;
+        }
+        if (*from)
+            break;
+        crit_t s = simple_lock_enter(&set->lock);
+        while (!set->arrived && !set->dead && !error)
+            error = port_await(&limit, ms);
+        if (set->dead)
+            error = -EPIPE;
+        set->arrived = false;
+        simple_lock_leave(&set->lock, s);
+    }
+    limit_end(&limit);
+    if (*m)
+        set_has_some(set); /* there may be more, for others who wait */
+    return error;
+}
+
 /* `always`: there is room for it whatever there is. */
 static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool always)
 {
@@ -615,14 +889,20 @@ static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool alw
     }
     simple_lock_leave(&p->lock, s);
     limit_end(&limit);
+    if (!error && *(struct port *volatile *)&p->set)
+        tell_set(p);
     return error;
 }
 
 int message_send(struct message *m, uint32_t ms)
 {
     struct port *p = m->to.port;
-    if (!port_is_here(p))
+    if (!port_is_here(p)) {
+        for (unsigned i = 0; i < m->rights; i++)
+            if (m->right[i].port && m->right[i].type == RIGHT_RECEIVE)
+                return -EOPNOTSUPP; /* they stay on their node */
         return p->dead ? -EPIPE : transport_send(p->home, m);
+    }
     if (p->ops && p->dead)
         return -EPIPE;
     bool always = m->to.type != RIGHT_SEND;
@@ -671,7 +951,12 @@ int port_receive(struct port *p, uint32_t ms, struct message **m)
 
 void port_destroy(struct port *p)
 {
-    crit_t s = simple_lock_enter(&p->lock);
+    crit_t s = simple_lock_enter(&names_lock);
+    leave_set(p);
+    while (p->members)
+        leave_set(p->members);
+    simple_lock_leave(&names_lock, s);
+    s = simple_lock_enter(&p->lock);
     struct message *m = p->first;
     p->dead = true;
     p->first = 0;
@@ -683,6 +968,7 @@ void port_destroy(struct port *p)
         next = m->next;
         message_free(m);
     }
+    notify(p, MESSAGE_DEAD_NAME);
     port_release(p);
 }
 
@@ -742,6 +1028,14 @@ static void host_port_message(void *object, struct message *m)
     } else if (m->id == MESSAGE_VOID && m->size == sizeof body) {
         memcpy(&body, m->body, sizeof body);
         port_is_void(body.uid, (uint16_t)body.home, m->node);
+        message_free(m);
+    } else if (m->id == MESSAGE_WATCH && m->size == sizeof body) {
+        memcpy(&body, m->body, sizeof body);
+        watch_for(body, m->node);
+        message_free(m);
+    } else if (m->id == MESSAGE_DEAD && m->size == sizeof body) {
+        memcpy(&body, m->body, sizeof body);
+        is_dead_there(body);
         message_free(m);
     } else if (m->id == MESSAGE_PROBE) {
         message_free(m);

@@ -26,6 +26,13 @@
  * message always has room, as there was a place for it when the right was made. What comes over the wire is always
  * taken: it is bounded by the window of the transport alone.
  *
+ * **Port sets.** A set is a port that nobody sends to, with others as members: who receives from it gets what comes to
+ * any of them, in turn. A member is received from by way of its set alone.
+ *
+ * **Notifications.** A send-once right is kept until the port has no receiver (MESSAGE_DEAD_NAME), or no senders
+ * (MESSAGE_NO_SENDERS), and then used for one message that says which name that was asked for. Of a port of another
+ * node its home is asked to tell this one, which tells who has asked here; a home that is given up counts as dead.
+ *
  * Errors are minus a number of <errno.h>. Locking, in this order: a port's `lock`, a simple lock at SPL_SOFTCLOCK as
  * limits of time take it, guards its queue and counts; names_lock, the same, guards which port has which number, and is
  * held while a reference is taken or dropped there. Neither is held when a message is passed on, a handler of the
@@ -75,6 +82,9 @@ struct port {
     const struct port_ops *ops;
     void *object;
     struct port *next; /* of those with a number */
+    struct port *set, *members, *next_member; /* with names_lock */
+    bool is_set, arrived; /* a member has something */
+    struct watcher *watchers; /* with names_lock */
 };
 
 #define PORT_LIMIT 5 /* messages, at first, as in Mach */
@@ -94,6 +104,22 @@ void port_publish(struct port *p, uint32_t uid); /* under a known number; for go
 
 /* The receive right goes: what waits in the queue is freed, and whoever sends or receives gets -EPIPE. */
 void port_destroy(struct port *p);
+
+/* A port set, as port_create; goes by port_destroy, too. */
+struct port *port_set_create(void);
+
+/* The port, whose receive right the caller has, is a member of that set from now on, and of no other; 0: of none. */
+void port_join(struct port *p, struct port *set);
+
+/* The next message of any member, with a reference to it at *from. Errors as those of port_receive. */
+int port_receive_any(struct port *set, uint32_t ms, struct message **m, struct port **from);
+
+/*
+ * Once, by the send-once right, which it takes over unless there is an error: MESSAGE_DEAD_NAME or MESSAGE_NO_SENDERS,
+ * with `name` in it. `by`: who asks, for port_unwatch. -ENOMEM.
+ */
+int port_watch(struct port *p, uint32_t id, struct port *notify, uint32_t name, const void *by);
+void port_unwatch(struct port *p, const void *by, uint32_t name); /* what it has asked for of the port goes unused */
 
 bool port_has_senders(struct port *p); /* here or on other nodes */
 void port_reference(struct port *p);

@@ -35,9 +35,10 @@ struct ipc_space *space_new(void)
     return s;
 }
 
-/* Its rights go; it is in no space any more. */
-static void end_name(struct name *n)
+/* Its rights go; it is in no space any more. Nobody is told of the port by that name. */
+static void end_name(struct ipc_space *s, struct name *n, uint32_t number)
 {
+    port_unwatch(n->port, s, number);
     for (; n->senders; n->senders--)
         port_drop(n->port, RIGHT_SEND);
     if (n->once)
@@ -52,7 +53,7 @@ void space_free(struct ipc_space *s)
     struct name *n;
     for (uint32_t i = 0; (n = radix_next(&s->names, &i)); i++) {
         radix_clear(&s->names, i);
-        end_name(n);
+        end_name(s, n, i);
     }
     lock_destroy(&s->lock);
     zone_free(&spaces, s);
@@ -100,8 +101,13 @@ uint32_t space_add(struct ipc_space *s, struct port *p, enum right_type type)
 
 uint32_t space_add_receive(struct ipc_space *s, struct port *p)
 {
+    uint32_t number;
     mutex_lock(&s->lock);
-    uint32_t number = new_name(s, (struct name){.port = p, .receive = true});
+    struct name *n = space_name_of(s, p, &number); /* of send rights, if it came by a message */
+    if (n)
+        n->receive = true;
+    else
+        number = new_name(s, (struct name){.port = p, .receive = true});
     mutex_unlock(&s->lock);
     return number;
 }
@@ -115,7 +121,7 @@ int space_remove(struct ipc_space *s, uint32_t number)
     mutex_unlock(&s->lock);
     if (!n)
         return -EINVAL;
-    end_name(n);
+    end_name(s, n, number);
     return 0;
 }
 
@@ -124,11 +130,17 @@ int space_right(struct ipc_space *s, uint32_t number, uint32_t how, struct right
     bool ends = false;
     mutex_lock(&s->lock);
     struct name *n = radix_get(&s->names, number);
-    bool there = n && (how == USER_RIGHT_COPY_SEND || how == USER_RIGHT_MOVE_SEND        ? n->senders
-                       : how == USER_RIGHT_MOVE_SEND_ONCE                                ? n->once
-                       : how == USER_RIGHT_MAKE_SEND || how == USER_RIGHT_MAKE_SEND_ONCE ? n->receive
-                                                                                         : false);
-    if (there) {
+    bool there =
+        n && (how == USER_RIGHT_COPY_SEND || how == USER_RIGHT_MOVE_SEND ? n->senders
+              : how == USER_RIGHT_MOVE_SEND_ONCE                         ? n->once
+              : how == USER_RIGHT_MAKE_SEND || how == USER_RIGHT_MAKE_SEND_ONCE || how == USER_RIGHT_MOVE_RECEIVE
+                  ? n->receive && !n->port->is_set
+                  : false);
+    if (there && how == USER_RIGHT_MOVE_RECEIVE) {
+        *to = (struct right){n->port, RIGHT_RECEIVE};
+        n->receive = false;
+        port_join(n->port, 0);
+    } else if (there) {
         to->port = n->port;
         to->type = how == USER_RIGHT_MAKE_SEND_ONCE || how == USER_RIGHT_MOVE_SEND_ONCE ? RIGHT_SEND_ONCE : RIGHT_SEND;
         if (how == USER_RIGHT_MOVE_SEND)
@@ -137,13 +149,17 @@ int space_right(struct ipc_space *s, uint32_t number, uint32_t how, struct right
             n->once = false;
         else
             port_make(n->port, to->type);
+    }
+    if (there) {
         ends = !n->senders && !n->once && !n->receive;
         if (ends)
             radix_clear(&s->names, number);
     }
     mutex_unlock(&s->lock);
-    if (ends)
+    if (ends) {
+        port_unwatch(to->port, s, number);
         zone_free(&names, n);
+    }
     return there ? 0 : -EINVAL;
 }
 
@@ -156,4 +172,25 @@ struct port *space_receiver(struct ipc_space *s, uint32_t number)
         port_reference(p);
     mutex_unlock(&s->lock);
     return p;
+}
+
+struct port *space_port(struct ipc_space *s, uint32_t number)
+{
+    mutex_lock(&s->lock);
+    struct name *n = radix_get(&s->names, number);
+    struct port *p = n ? n->port : 0;
+    if (p)
+        port_reference(p);
+    mutex_unlock(&s->lock);
+    return p;
+}
+
+uint32_t space_name_of_receiver(struct ipc_space *s, const struct port *p)
+{
+    uint32_t number;
+    mutex_lock(&s->lock);
+    struct name *n = space_name_of(s, p, &number);
+    bool receives = n && n->receive;
+    mutex_unlock(&s->lock);
+    return receives ? number : 0;
 }

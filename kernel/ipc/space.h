@@ -16,7 +16,7 @@ void space_free(struct ipc_space *s); /* with all rights; nobody else uses it an
 
 /* A name for a right, which it takes over; 0: memory is out, and the right is the caller's still. */
 uint32_t space_add(struct ipc_space *s, struct port *p, enum right_type type);
-uint32_t space_add_receive(struct ipc_space *s, struct port *p);
+uint32_t space_add_receive(struct ipc_space *s, struct port *p); /* or a port set */
 
 /* All rights of the name go. 0, or -EINVAL: there is no such name. */
 int space_remove(struct ipc_space *s, uint32_t name);
@@ -27,8 +27,11 @@ int space_remove(struct ipc_space *s, uint32_t name);
  */
 int space_right(struct ipc_space *s, uint32_t name, uint32_t how, struct right *to);
 
-/* The port whose receive right the name has, with a reference; or 0. */
+/* The port whose receive right the name has, or the port set, with a reference; or 0. */
 struct port *space_receiver(struct ipc_space *s, uint32_t name);
+/* The port to which the name has any right, with a reference; or 0. */
+struct port *space_port(struct ipc_space *s, uint32_t name);
+uint32_t space_name_of_receiver(struct ipc_space *s, const struct port *p); /* 0: it is another one's by now */
 
 /*
  * The space of the calling thread's process, made when it is first wanted; filled in by who has processes. 0: memory is

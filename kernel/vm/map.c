@@ -897,6 +897,38 @@ struct vm_map *vm_map_fork(struct vm_map *parent)
     return child;
 }
 
+int vm_map_copy_in(struct vm_map *map, uint32_t from, uint32_t size, struct vm_object **object, uint32_t *page)
+{
+    uint32_t shoot = 0;
+    lock_write(&map->lock);
+    struct vm_entry *e = vm_map_entry_at(map, from);
+    int error =
+        !e || from + size > e->end || from + size < from || !e->object || !(e->rights & PAGE_READ) ? -EOPNOTSUPP : 0;
+    if (!error) {
+        *page = e->offset + (from - e->begin) / PAGE_SIZE;
+        *object = copy_of(map, e, &shoot);
+        error = *object ? 0 : -ENOMEM;
+        pmap_shootdown(shoot);
+    }
+    lock_done(&map->lock);
+    return error;
+}
+
+int vm_map_copy_out(struct vm_map *map, uint32_t *to, uint32_t size, struct vm_object *object, uint32_t page)
+{
+    struct vm_entry wanted = {.object = object,
+                              .offset = page,
+                              .rights = PAGE_READ | PAGE_WRITE,
+                              .maximum = PAGE_RIGHTS,
+                              .inherit = VM_INHERIT_COPY,
+                              .needs_copy = true,
+                              .charged = true};
+    lock_write(&map->lock);
+    int error = vm_map_add(map, to, size, VM_ANYWHERE, &wanted);
+    lock_done(&map->lock);
+    return error;
+}
+
 /* A bounce through the kernel, for what has to stay in its object. */
 static int copy_bytes(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to)
 {

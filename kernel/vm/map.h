@@ -79,6 +79,14 @@ int vm_inherit(struct vm_map *map, uint32_t address, uint32_t size, enum vm_inhe
  */
 int vm_copy(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to);
 
+/*
+ * Whole pages of one region as an object, from *page of it on, as they are now: copied on write, with a reference.
+ * -EOPNOTSUPP: they lie in several regions, or in none, or nobody has used them. And such an object as memory of a map,
+ * at any address: takes the reference over.
+ */
+int vm_map_copy_in(struct vm_map *map, uint32_t from, uint32_t size, struct vm_object **object, uint32_t *page);
+int vm_map_copy_out(struct vm_map *map, uint32_t *to, uint32_t size, struct vm_object *object, uint32_t page);
+
 /* To and from the kernel's memory, by the rights that user mode has. `vm_fill` needs no PAGE_WRITE: for loaders. */
 int vm_read(struct vm_map *map, uint32_t from, uint32_t size, void *to);
 int vm_write(struct vm_map *map, uint32_t to, const void *from, uint32_t size);

@@ -1,10 +1,11 @@
 """Nodes that are cut from the wire while tasks are created on them: the long form of a test in test_remote.py.
 
-    python -m tests.kernel.remote_faults [--first N] [--count N] [--minutes N]
+    python -m tests.kernel.remote_faults [--first N] [--count N] [--minutes N] [--sharing]
 
 Each case is drawn from its number: nodes, harts, scheme, transport, how children are made, which node is cut at which
-moment and whether the wire heals, and what the wire loses and repeats. In none may a node hang, panic or have anything
-left: no task, memory object, port or message. Says what each case was and how it ended; status 1 if one is wrong.
+moment and whether the wire heals, and what the wire loses and repeats. In none may a node hang, panic or have
+anything left: no task, memory object, port or message. With --sharing the tasks write memory that they share. Says
+what each case was and how it ended; status 1 if one is wrong.
 """
 
 import argparse
@@ -17,11 +18,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from sim.images.programs import build_program
 from sim.wires.nodes import options
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, command
 
 QUICK = "hz=200 ipc.retry=5 ipc.tries=3 ipc.probe=50 user.pages=2000"   # a silent node is given up within 0.4 s
 FOREVER = 0xffffffff
+PROGRAMS = Path(__file__).parent / "programs"
 KERNELS = (("spl-optim", 1, "norma"), ("cli-optim", 2, "window"))     # the harts are those of test_remote.py's machines
 LAST_US = 90_000        # by then a program without faults has ended, on four nodes
 
@@ -35,6 +38,14 @@ class Case:
     transport: str
     nodes: int
     bootargs: str
+    sharing: bool = False
+
+
+def sharing(number: int) -> Case:
+    """The same with the program `sharing`, whose pages are anywhere when the node is cut."""
+    of, chance = case(number), random.Random(number)
+    words = [f"program=sharing args=3,{chance.randrange(2)}", *of.bootargs.split()[2:]]
+    return Case(of.sync, of.harts, of.transport, min(of.nodes, 4), " ".join(words).replace("node=7", "node=1"), True)
 
 
 def case(number: int) -> Case:
@@ -56,6 +67,7 @@ def run(folder: Path, of: Case, max_cycles: int = 900_000_000) -> list[dict]:
     """The result lines of each node; AssertionError if one did not end well."""
     words = command(folder, of.harts, of.sync, f"run=remote {QUICK} {of.bootargs}", "file", CONSOLE_BAUD, 0, max_cycles,
                     {"ipc": of.transport, "lock_debug": "1" if of.harts == 1 else "0"}, None, DEVICES,
+                    {"sharing": build_program([PROGRAMS / "sharing.c"])} if of.sharing else None,
                     hang_cycles=200_000_000)
     done = subprocess.run([*words, *options(of.nodes, "ether", 600)], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)
@@ -81,12 +93,13 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--sharing", action="store_true", help="the tasks write memory that they share")
     given = parser.parse_args()
     until, wrong = time.monotonic() + 60 * given.minutes, 0
     for number in range(given.first, given.first + given.count):
         if time.monotonic() > until:
             break
-        of = case(number)
+        of = sharing(number) if given.sharing else case(number)
         with tempfile.TemporaryDirectory() as folder:
             try:
                 print(f"{number}: {of.transport} {of.nodes} nodes, {of.bootargs}: {check(of, run(Path(folder), of))}",

@@ -5,11 +5,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 from sim.images.programs import build_program
 from sim.wires.frames import read_pcap
 from sim.wires.nodes import options
-from tests.kernel import remote_faults, remote_model
+from tests.kernel import remote_faults, remote_model, remote_timeline
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, command
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -44,7 +45,25 @@ def test_a_task_runs_on_the_other_node(tmp_path):
     assert xmm["requests"] == xmm["supplied"] + xmm["unavailable"] >= pages
     assert sum(node["ipc"][0]["messages"] for node in results) == sum(node["ipc"][0]["arrived"] for node in results)
     counts = remote_model.check_frames(sent(wires), "norma")
+    check_timeline(sent(wires), nodes)
     assert counts["again"] and counts["rights"] and not counts[remote_model.EPOCH]
+
+
+def check_timeline(frames, nodes):
+    """Messages are in the order of docs/remote-tasks.md; each is a slice, with an arrow to when it has got there."""
+    said = remote_timeline.messages(frames, "norma")
+    names = [one["name"] for one in said]
+    steps = ["HOST_TASK_ALLOCATE", "HOST_TASK_ALLOCATE reply", "TASK_MAP_VECTOR", "XMM_GET_STATE",
+             "XMM_GET_STATE reply", "XMM_INIT", "XMM_INIT reply", "TASK_MAP_VECTOR reply", "THREAD_CREATE",
+             "XMM_DATA_REQUEST", "XMM_DATA_SUPPLY", "MESSAGE_RELEASE"]
+    assert [names.index(step) for step in steps] == sorted(names.index(step) for step in steps)
+    assert all(one["begin"] <= one["end"] and (one["there"] is None or one["begin"] < one["there"]) for one in said)
+    assert all(one["bytes"] == 4096 for one in said if one["name"] == "XMM_DATA_SUPPLY")
+    trace = Trace()
+    trace.ParseFromString(remote_timeline.timeline(said, nodes))
+    kinds = [packet.track_event.type for packet in trace.packet if packet.HasField("track_event")]
+    assert kinds.count(TrackEvent.TYPE_SLICE_BEGIN) == kinds.count(TrackEvent.TYPE_SLICE_END) == len(said)
+    assert kinds.count(TrackEvent.TYPE_INSTANT) == sum(one["there"] is not None for one in said) > len(said) / 2
 
 
 def sent(wires):

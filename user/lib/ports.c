@@ -18,6 +18,21 @@ int port_deallocate(uint32_t name)
     return system_call(SYS_PORT_DEALLOCATE, name, 0, 0);
 }
 
+int port_set_allocate(void)
+{
+    return system_call(SYS_PORT_SET_ALLOCATE, 0, 0, 0);
+}
+
+int port_member(uint32_t name, uint32_t set)
+{
+    return system_call(SYS_PORT_MEMBER, name, set, 0);
+}
+
+int port_notify(uint32_t name, uint32_t what, uint32_t notify)
+{
+    return system_call6(SYS_PORT_NOTIFY, name, what, notify, USER_RIGHT_MAKE_SEND_ONCE, 0, 0);
+}
+
 int task_self(void)
 {
     return system_call(SYS_TASK_SELF, 0, 0, 0);

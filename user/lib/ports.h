@@ -11,6 +11,9 @@
 
 int port_allocate(void);          /* a name, with the receive right */
 int port_deallocate(uint32_t name);
+int port_set_allocate(void);      /* a name to receive from, for what comes to any member */
+int port_member(uint32_t name, uint32_t set); /* of that set alone, 0: of none */
+int port_notify(uint32_t name, uint32_t what, uint32_t notify); /* USER_NOTIFY_*: once, to that receive right */
 int task_self(void);              /* names for send rights */
 int bootstrap_port(void);
 int set_bootstrap_port(uint32_t name);

@@ -16,6 +16,7 @@
 #define OWN 6     /* ports that a node has made */
 #define HELD 12   /* rights that a node has */
 #define CALLS 4   /* answers that it waits for */
+#define WATCHED 3 /* ports of which it is to be told when they are dead */
 #define FLIGHTS 4000
 #define STEPS 1200
 
@@ -31,6 +32,12 @@ uint32_t page_address(const void *pointer)
 {
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
     return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
+}
+
+void vm_object_release(struct vm_object *object)
+{
+    (void)object;
+    host_failed(__FILE__, __LINE__, "no message has an object here");
 }
 
 void limit_begin(struct limit *l, uint32_t ticks, const void *channel, struct simple_lock *lock)
@@ -77,6 +84,9 @@ static struct node {
     struct offered own[OWN];
     struct right held[HELD];
     struct port *reply[CALLS];
+    struct watched {
+        struct port *of, *queue; /* a send right to it; where that is told */
+    } watched[WATCHED];
 } nodes[NODES];
 static struct random luck;
 
@@ -204,6 +214,12 @@ static bool somebody_can_send(unsigned home, uint32_t uid, const struct port *ow
             const struct right *r = &nodes[n].held[i];
             if (r->port && r->type == RIGHT_SEND && !(r->port->dead && r->port->home != n) &&
                 (r->port == own || (uid && r->port->uid == uid && r->port->home == home)))
+                return true;
+        }
+    for (unsigned n = 0; n < NODES; n++)
+        for (unsigned i = 0; i < WATCHED; i++) {
+            const struct port *p = nodes[n].watched[i].of;
+            if (p && !(p->dead && p->home != n) && (p == own || (uid && p->uid == uid && p->home == home)))
                 return true;
         }
     for (unsigned i = 0; i < in_flight && uid; i++)
@@ -349,9 +365,62 @@ static void send(struct node *n)
     message_post(m);
 }
 
+static void watch(struct node *n)
+{
+    struct watched *w = &n->watched[random_below(&luck, WATCHED)];
+    struct right *r = some_held(n);
+    if (w->of || !r || r->port == host_port || !(w->queue = port_create(0, 0)))
+        return;
+    port_make(w->queue, RIGHT_SEND_ONCE);
+    if (port_watch(r->port, MESSAGE_DEAD_NAME, w->queue, 7, n)) {
+        port_drop(w->queue, RIGHT_SEND_ONCE);
+        port_destroy(w->queue);
+        w->queue = 0;
+        return;
+    }
+    port_make(r->port, RIGHT_SEND);
+    w->of = r->port;
+}
+
+/* It has been told, or does not want to be any more: then the right goes unused. */
+static void end_watch(struct node *n, struct watched *w, bool told)
+{
+    struct message *m;
+    struct port *of = w->of;
+    if (!told)
+        port_unwatch(of, n, 7);
+    for (unsigned i = 0; i < WATCHED && !told; i++) /* those of the same port have gone with it */
+        if (n->watched[i].of == of && &n->watched[i] != w)
+            end_watch(n, &n->watched[i], true);
+    bool heard = !told && !port_receive(w->queue, 0, &m);
+    CHECK(told || heard || starved);
+    if (heard) {
+        CHECK(m->id == MESSAGE_SEND_ONCE || m->id == MESSAGE_DEAD_NAME);
+        message_free(m);
+    }
+    port_destroy(w->queue);
+    *w = (struct watched){0};
+    port_drop(of, RIGHT_SEND);
+}
+
+static void hear_of_dead(struct node *n)
+{
+    for (unsigned i = 0; i < WATCHED; i++) {
+        struct watched *w = &n->watched[i];
+        struct message *m;
+        if (!w->of || port_receive(w->queue, 0, &m))
+            continue;
+        CHECK_EQUAL(m->id, MESSAGE_DEAD_NAME);
+        CHECK(w->of->dead && m->size == 4 && m->body[0] == 7);
+        message_free(m);
+        end_watch(n, w, true);
+    }
+}
+
 /* An answer that has come: or the news that none will. */
 static void hear(struct node *n)
 {
+    hear_of_dead(n);
     for (unsigned i = 0; i < CALLS; i++) {
         struct message *m;
         if (!n->reply[i] || port_receive(n->reply[i], 0, &m))
@@ -433,9 +502,38 @@ static void nothing_is_left(void)
         for (unsigned to = 0; to < NODES; to++)
             CHECK(to == n || !ports_related(to));
     }
+    drain(); /* other nodes are told that they are dead */
     CHECK_EQUAL(ports_in_use(), NODES); /* what each offers */
     CHECK_EQUAL(messages_in_use(), 0);
+    CHECK_EQUAL(zone_counts(&watchers).in_use, 0);
     CHECK_EQUAL(zone_counts(&given_zone).in_use, 0);
+}
+
+/* Of all nodes' ports, one is that; else who holds a right to it should have been told. */
+static bool is_alive_at_home(const struct port *p)
+{
+    for (unsigned i = 0; i < OWN; i++) {
+        const struct port *own = nodes[p->home].own[i].port;
+        if (own && (own == p || (own->uid && own->uid == p->uid)))
+            return true;
+    }
+    return false;
+}
+
+/* When nothing is under way, who is to be told of a port that is dead has been. */
+static void end_watches(void)
+{
+    for (unsigned n = 0; n < NODES; n++) {
+        become(n);
+        hear(&nodes[n]);
+        for (unsigned i = 0; i < WATCHED; i++) {
+            const struct port *p = nodes[n].watched[i].of;
+            CHECK(!p || !p->dead);
+            CHECK(!p || starved || anybody_died || is_alive_at_home(p));
+            if (p)
+                end_watch(&nodes[n], &nodes[n].watched[i], false);
+        }
+    }
 }
 
 static void run(uint32_t seed, bool parts, bool starves)
@@ -452,7 +550,7 @@ static void run(uint32_t seed, bool parts, bool starves)
         unsigned number = random_below(&luck, NODES);
         struct node *n = &nodes[number];
         become(number);
-        switch (random_below(&luck, 9)) {
+        switch (random_below(&luck, 10)) {
         case 0: make_right(n); break;
         case 1: destroy(n); break;
         case 2:
@@ -461,6 +559,7 @@ static void run(uint32_t seed, bool parts, bool starves)
         case 5:
         case 6: send(n); break;
         case 7: hear(n); break;
+        case 8: watch(n); break;
         default:
             if (parts && !random_below(&luck, 20))
                 part(number, (number + 1 + random_below(&luck, NODES - 1)) % NODES);
@@ -479,6 +578,8 @@ static void run(uint32_t seed, bool parts, bool starves)
         ports_settle();
         CHECK_EQUAL(owed_count, 0);
     }
+    drain();
+    end_watches();
     drain();
     for (unsigned n = 0; n < NODES; n++) {
         become(n);

@@ -431,7 +431,8 @@ static void *thread_main(void *arg)
 static void run(uint32_t seed, uint32_t pages, uint32_t swap)
 {
     luck = random_from(seed, 7);
-    fake_vm_init(pages, swap);
+    if (!written) /* once in a process: zones keep what they have */
+        fake_vm_init(pages, swap);
     fake_sleep = sleep_a_while;
     fake_patience = 1000;
     share_runs = true;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "user/lib/ports.h"
 #include "user/lib/system.h"
@@ -137,6 +138,141 @@ static void data(int port)
     free(bytes);
 }
 
+/* Whole pages are copied on write, as many as there are; what either side writes, the other does not see. */
+static void pages_of_data(int port)
+{
+    enum { MANY = 40 };
+    uint8_t *bytes = mmap(0, MANY * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    for (unsigned p = 0; p < MANY; p++)
+        bytes[4096 * p] = (uint8_t)(p + 1);
+    struct user_message m = message_to(port, USER_RIGHT_MAKE_SEND, 1);
+    m.data = (unsigned)bytes;
+    m.data_size = MANY * 4096;
+    for (unsigned i = 0; i < 2; i++)
+        CHECK("sent", message_send(&m, 0), 0);
+    bytes[4096] = 99;
+    m = receive(port);
+    struct user_message other = receive(port);
+    CHECK("bytes", m.data_size, MANY * 4096);
+    uint8_t *first = (uint8_t *)m.data, *second = (uint8_t *)other.data;
+    for (unsigned p = 0; p < MANY; p++)
+        CHECK("as they were", first[4096 * p], p + 1);
+    first[0] = 77;
+    CHECK("the other one", second[0], 1);
+    CHECK("the sender's", bytes[0], 1);
+    CHECK("is its own", bytes[4096], 99);
+    CHECK("given back", munmap(first, MANY * 4096) | munmap(second, MANY * 4096) | munmap(bytes, MANY * 4096), 0);
+    m = message_to(port, USER_RIGHT_MAKE_SEND, 1);
+    m.data = (unsigned)bytes;
+    m.data_size = 4096;
+    CHECK("no such pages", message_send(&m, 0), -EFAULT);
+}
+
+/* What comes to any member comes to the set, from each in turn, and to nobody else. */
+static void port_sets(void)
+{
+    int set = port_set_allocate(), member[3];
+    struct user_message m;
+    CHECK("a set", set > 0, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        member[i] = port_allocate();
+        send(member[i], USER_RIGHT_MAKE_SEND, i, 0);
+        CHECK("a member", port_member((unsigned)member[i], (unsigned)set), 0);
+    }
+    send(member[0], USER_RIGHT_MAKE_SEND, 3, 0);
+    CHECK("by its set alone", message_receive(&m, (unsigned)member[0], 0), -EBUSY);
+    for (unsigned i = 0; i < 4; i++) {
+        m = receive(set);
+        CHECK("in turn", m.id, i);
+        CHECK("to which", m.to.name, member[i % 3]);
+    }
+    CHECK("nothing else", message_receive(&m, (unsigned)set, 3), -ETIMEDOUT);
+    CHECK("nobody sends to a set", send(set, USER_RIGHT_MAKE_SEND, 1, 0), -EINVAL);
+    CHECK("it leaves", port_member((unsigned)member[1], 0), 0);
+    send(member[1], USER_RIGHT_MAKE_SEND, 5, 0);
+    CHECK("it is not the set's", message_receive(&m, (unsigned)set, 0), -ETIMEDOUT);
+    CHECK("but its own", receive(member[1]).id, 5);
+    CHECK("no set", port_member((unsigned)member[1], (unsigned)member[2]), -EINVAL);
+    CHECK("nor a set in a set", port_member((unsigned)set, (unsigned)set), -EINVAL);
+    CHECK("a member goes", port_deallocate((unsigned)member[0]), 0);
+    send(member[2], USER_RIGHT_MAKE_SEND, 6, 0);
+    CHECK("of the others", receive(set).id, 6);
+    CHECK("the set goes", port_deallocate((unsigned)set), 0);
+    send(member[2], USER_RIGHT_MAKE_SEND, 7, 0);
+    CHECK("and leaves its members", receive(member[2]).id, 7);
+    CHECK("given back", port_deallocate((unsigned)member[1]) | port_deallocate((unsigned)member[2]), 0);
+}
+
+static unsigned name_in(const struct user_message *m)
+{
+    unsigned name;
+    memcpy(&name, m->body, sizeof name);
+    return name;
+}
+
+static void notifications(int port)
+{
+    int other = port_allocate();
+    struct user_message m;
+    unsigned right = right_to(other, USER_RIGHT_MAKE_SEND_ONCE);
+    CHECK("when it is dead", port_notify(right, USER_NOTIFY_DEAD_NAME, (unsigned)port), 0);
+    CHECK("not yet", message_receive(&m, (unsigned)port, 0), -ETIMEDOUT);
+    CHECK("gone", port_deallocate((unsigned)other), 0);
+    m = receive(port);
+    CHECK("dead", m.id, USER_NOTIFY_DEAD_NAME);
+    CHECK("which", name_in(&m), right);
+    CHECK("at once, if it is", port_notify(right, USER_NOTIFY_DEAD_NAME, (unsigned)port), 0);
+    CHECK("dead", receive(port).id, USER_NOTIFY_DEAD_NAME);
+    CHECK("given back", port_deallocate(right), 0);
+    other = port_allocate();
+    right_to(other, USER_RIGHT_MAKE_SEND);
+    CHECK("no senders", port_notify((unsigned)other, USER_NOTIFY_NO_SENDERS, (unsigned)port), 0);
+    CHECK("there is one", message_receive(&m, (unsigned)port, 0), -ETIMEDOUT);
+    send(other, USER_RIGHT_MOVE_SEND, 1, 0);
+    receive(other);
+    m = receive(port);
+    CHECK("none", m.id, USER_NOTIFY_NO_SENDERS);
+    CHECK("which", name_in(&m), other);
+    right = right_to(other, USER_RIGHT_MAKE_SEND_ONCE);
+    CHECK("asked for", port_notify(right, USER_NOTIFY_DEAD_NAME, (unsigned)port), 0);
+    CHECK("and the name goes", port_deallocate(right), 0);
+    CHECK("so the right goes unused", receive(port).id, USER_MESSAGE_SEND_ONCE);
+    CHECK("the other right, too", receive(other).id, USER_MESSAGE_SEND_ONCE);
+    CHECK("of no name", port_notify(12345, USER_NOTIFY_DEAD_NAME, (unsigned)port), -EINVAL);
+    CHECK("of nothing else", port_notify((unsigned)other, 9, (unsigned)port), -EINVAL);
+    CHECK("given back", port_deallocate((unsigned)other), 0);
+}
+
+/* The queue goes with it; who can send does not notice. */
+static void receive_rights(int port)
+{
+    int moved = port_allocate();
+    unsigned right = right_to(moved, USER_RIGHT_MAKE_SEND);
+    CHECK("one name", right, moved);
+    send(moved, USER_RIGHT_COPY_SEND, 1, 0);
+    unsigned name = right_to(port, USER_RIGHT_MAKE_SEND_ONCE);
+    struct user_message m = message_to((int)name, USER_RIGHT_MOVE_SEND_ONCE, 2);
+    m.rights = 1;
+    m.right[0] = (struct user_right){(unsigned)moved, USER_RIGHT_MOVE_RECEIVE};
+    CHECK("sent", message_send(&m, 0), 0);
+    CHECK("it is not here", message_receive(&m, (unsigned)moved, 0), -EINVAL);
+    CHECK("it can be sent to", send(moved, USER_RIGHT_COPY_SEND, 3, 0), 0);
+    m = receive(port);
+    CHECK("it comes", m.right[0].how, USER_RIGHT_MOVE_RECEIVE);
+    CHECK("by the name of the send right", m.right[0].name, moved);
+    CHECK("with its queue", receive(moved).id, 1);
+    CHECK("in order", receive(moved).id, 3);
+    m = message_to(port, USER_RIGHT_MAKE_SEND, 4);
+    m.rights = 1;
+    m.right[0] = (struct user_right){(unsigned)moved, USER_RIGHT_MOVE_RECEIVE};
+    CHECK("sent", message_send(&m, 0), 0);
+    int queue = port_allocate();
+    CHECK("another one", port_notify((unsigned)moved, USER_NOTIFY_DEAD_NAME, (unsigned)queue), 0);
+    CHECK("in a queue that goes", port_deallocate((unsigned)port), 0);
+    CHECK("it goes, too", receive(queue).id, USER_NOTIFY_DEAD_NAME);
+    CHECK("given back", port_deallocate((unsigned)moved) | port_deallocate((unsigned)queue), 0);
+}
+
 static int call(int to, unsigned id)
 {
     struct user_message m = {.id = id};
@@ -266,6 +402,10 @@ int main(void)
     rights(port);
     ends(port);
     data(port);
+    pages_of_data(port);
+    port_sets();
+    notifications(port);
+    receive_rights(port_allocate());
     CHECK("no bootstrap port", bootstrap_port(), 0);
     CHECK("SYS_SET_BOOTSTRAP", set_bootstrap_port((uint32_t)port), 0);
     CHECK("it is that", bootstrap_port(), port);

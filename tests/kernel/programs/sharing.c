@@ -18,7 +18,8 @@
 #define COUNTERS 3
 #define MOST 16 /* nodes */
 #define STACK 8192
-#define ANSWER_MS 20000
+#define ANSWER_MS 5000
+#define TURN_CYCLES 200000000u /* until a turn comes; else somebody has gone */
 
 /* Each in a page of its own. */
 struct page {
@@ -49,15 +50,17 @@ static uint32_t look_at_copy(void)
 }
 
 /* One node after the other, so the two words are one node's to write. */
-static void pass_on(uint32_t node)
+static uint32_t pass_on(uint32_t node)
 {
-    while (memory[TOKEN].word[0] % nodes != node)
-        usleep(1000);
+    for (uint32_t begin = cycles(); memory[TOKEN].word[0] % nodes != node; usleep(1000))
+        if (cycles() - begin > TURN_CYCLES)
+            return wrong("a turn", memory[TOKEN].word[0], node);
     memory[FIRST].word[0]++;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     memory[SECOND].word[0]++;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     memory[TOKEN].word[0]++;
+    return 0;
 }
 
 static uint32_t work(uint32_t node)
@@ -75,7 +78,7 @@ static uint32_t work(uint32_t node)
         if (old < seen[k])
             failed = wrong("a counter that is read", old, seen[k]);
         seen[k] = old;
-        pass_on(node);
+        failed |= pass_on(node);
         if (i % 3 == node % 3)
             failed |= look_at_copy();
     }
