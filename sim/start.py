@@ -140,10 +140,16 @@ def command() -> tuple[str, int]:
         raise
 
 
+def own_files():
+    """Whatever the umask takes from others: what a command makes, it and the next one can read and write."""
+    os.umask(os.umask(0) & ~0o700)
+
+
 def main():
     text, status = "", 1
     try:
         take_signals()
+        own_files()
         standard_streams()
         take_errors()
         text, status = command()

@@ -72,10 +72,7 @@ class Key:
         return list(dict.fromkeys(self._parse_one(part) for part in self._parts(text)))
 
     def _parts(self, text):
-        parts = [part.strip() for part in text.split(",") if part.strip()]
-        if not parts:
-            raise SettingError(f"{self.name}: empty, give at least one value ({self.domain()})")
-        return parts
+        return _parts(self.name, text, self.domain())
 
     def _parse_one(self, text):
         if self.choices:
@@ -126,10 +123,7 @@ class MachineKey:
 
     def parse(self, text):
         """As of Key."""
-        parts = [part.strip() for part in text.split(",") if part.strip()]
-        if not parts:
-            raise SettingError(f"{self.entry.where}: empty, give at least one value ({self.domain()})")
-        return _one_or_list([self.entry.parse(part) for part in parts])
+        return _one_or_list([self.entry.parse(part) for part in _parts(self.entry.where, text, self.domain())])
 
     def domain(self):
         return self.entry.domain()
@@ -150,10 +144,10 @@ class LayoutKey:
 
     def parse(self, text):
         """As of Key."""
-        parts = [part.strip() for part in text.split(",") if part.strip()]
-        parts = [one for part in parts for one in (FULL_LAYOUTS if part == FULL else (part,))]
+        parts = [one for part in _parts(self.name, text, self.domain())
+                 for one in (FULL_LAYOUTS if part == FULL else (part,))]
         wrong = [part for part in parts if not LAYOUT.fullmatch(part)]
-        if wrong or not parts:
+        if wrong:
             raise SettingError(f"{self.name}: '{text}' is not one of {self.domain()}")
         return _one_or_list([part if part == PROFILE else int(part) for part in parts])
 
@@ -162,6 +156,16 @@ class LayoutKey:
 
     def default_text(self):
         return written(self.default)
+
+
+def _parts(name, text, domain):
+    """What stands between commas; SettingError if any of it is empty."""
+    parts = [part.strip() for part in text.split(",")]
+    if parts == [""]:
+        raise SettingError(f"{name}: empty, give at least one value ({domain})")
+    if "" in parts:
+        raise SettingError(f"{name}: '{text}' has an empty value between commas, give one of {domain}")
+    return parts
 
 
 def _one_or_list(values):

@@ -63,6 +63,14 @@ def test_bad_settings_get_one_line(experiment, text, said):
         assert part in line
 
 
+@pytest.mark.parametrize("key, one", [("harts", "1"), ("schemes", "cli-optim"), ("link_latency", "5"),
+                                      ("layout", "1")])
+@pytest.mark.parametrize("form", ["{0},,{0}", "{0},", ",{0}", ",", " , {0}"])
+def test_nothing_between_commas_is_no_value(experiment, key, one, form):
+    with pytest.raises(SettingError, match="empty"):
+        experiment.settings([f"{key}={form.format(one)}"])
+
+
 def test_unknown_experiment_gets_a_close_match():
     with pytest.raises(SettingError, match="'pic-latncy', did you mean 'pic-latency'"):
         definition.load("pic-latncy")
