@@ -7,7 +7,6 @@ what it says on standard error is each program's own.
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -452,21 +451,13 @@ def on_host(folder: Path, part: int) -> dict[int, str]:
 def on_machine(folder: Path, part: int, harts: int) -> dict[int, str]:
     files = folder / "files"
     chosen = prepared(files, part)
-    (files / "bin").mkdir()
-    first: dict[Path, Path] = {}
-    for name, built in programs.commands().items():
-        if built in first:
-            os.link(first[built], files / "bin" / name)
-        else:
-            first[built] = Path(shutil.copy(built, files / "bin" / name))
-            first[built].chmod(0o755)
     disk = folder / "disk.img"
-    disk.write_bytes(bytes(16384 << 10))
-    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super", "-b", 1024, "-I", 128, "-N", 12000,
-         "-d", files, disk)
+    disk.write_bytes(bytes((1024 + 48 * len(chosen)) << 10))
+    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super", "-b", 1024, "-I", 128,
+         "-N", 128 + 40 * len(chosen), "-d", files, disk)
     run = boot(folder / "run", harts, "cli-optim", "run=user program=/bin/sh args=/cases.sh,/ root=disk0 hz=1000",
-               options=DISK_BUILDS["cli-optim"], machine=DEVICES, more=["--disk", f"{disk},write=copy,profile=fast"],
-               max_cycles=4_000_000_000, hang_cycles=400_000_000)
+               options=DISK_BUILDS["cli-optim"], machine=DEVICES, files=programs.commands(),
+               more=["--disk", f"{disk},write=copy,profile=fast"], max_cycles=4_000_000_000, hang_cycles=400_000_000)
     assert run.status == 0, run.report()
     after, copy = folder / "run/disk0.img", folder / "after"
     copy.mkdir()
