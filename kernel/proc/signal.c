@@ -117,7 +117,11 @@ void signal_send(struct process *p, int signal, const struct signal_info *info)
     if (!(p->pending & SIGNAL_BIT(signal)))
         p->info[signal] = info ? *info : (struct signal_info){.code = USER_SI_KERNEL};
     p->pending |= SIGNAL_BIT(signal);
-    struct user_thread *t;
+    struct user_thread *t, *self = user_self();
+    if (self && self->process == p && takes(self, SIGNAL_BIT(signal))) {
+        user_thread_attend(self); /* a process's signal to itself is there before the call returns */
+        return;
+    }
     SLIST_FOREACH(t, &p->threads, sibling)
         if (takes(t, SIGNAL_BIT(signal))) {
             user_thread_attend(t);

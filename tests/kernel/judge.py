@@ -31,8 +31,8 @@ from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import KERNELS, host
 
 SOURCES = Path(__file__).parent / "judge"
-RUNNER = "run"
-FAMILIES = sorted(path.stem for path in SOURCES.glob("*.c") if path.stem != RUNNER)
+HELPERS = ("run", "sh")
+FAMILIES = sorted(path.stem for path in SOURCES.glob("*.c") if path.stem not in HELPERS)
 LIMIT = 300             # seconds that the host has for all of them
 FLAGS = ("-D_GNU_SOURCE", "-Wno-unused", "-Wno-format-truncation")
 # What is wrong on purpose, gcc need not say.
@@ -137,10 +137,10 @@ def on_host(families: Mapping[str, int]) -> dict[str, str]:
         for name in ("bin", "w", "dev"):
             (Path(root) / name).mkdir()
         (Path(root) / "dev/null").write_text("")
-        for name in (RUNNER, *families):
+        for name in (*HELPERS, *families):
             shutil.copy(host_program(name), f"{root}/bin/{name}")
         as_root = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
-        subprocess.run([*as_root, "chroot", root, f"/bin/{RUNNER}", *words(families)], check=True, timeout=LIMIT,
+        subprocess.run([*as_root, "chroot", root, f"/bin/{HELPERS[0]}", *words(families)], check=True, timeout=LIMIT,
                        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, stdin=subprocess.DEVNULL, start_new_session=True,
                        preexec_fn=as_by_login)
         return {name: (Path(root) / f"w/{name}.out").read_text(errors="replace") for name in families}
@@ -152,12 +152,12 @@ def on_machine(families: Mapping[str, int], folder: Path, harts: int, sync: str,
     is on a disk."""
     files = folder / "files"
     (files / "w").mkdir(parents=True)
-    archive = {name: programs.build_program([SOURCES / f"{name}.c"], name, FLAGS) for name in (RUNNER, *families)}
+    archive = {name: programs.build_program([SOURCES / f"{name}.c"], name, FLAGS) for name in (*HELPERS, *families)}
     disk = folder / "disk.img"
     disk.write_bytes(bytes(4096 << 10))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super,has_journal", "-J", "size=1",
          "-b", 1024, "-I", 128, "-N", 512, "-g", 1024, "-d", files, disk)
-    bootargs = f"run=user program=/bin/{RUNNER} args={','.join(words(families))} root=disk0 hz=1000 {bootargs}"
+    bootargs = f"run=user program=/bin/{HELPERS[0]} args={','.join(words(families))} root=disk0 hz=1000 {bootargs}"
     run = boot(folder / "run", harts, sync, bootargs,
                options=DISK_BUILDS[sync] if options is None else options, machine=DEVICES, files=archive,
                more=["--disk", f"{disk},write=copy,profile=fast"], max_cycles=max_cycles, hang_cycles=max_cycles)

@@ -5,22 +5,24 @@ import pytest
 
 from tests.kernel import judge
 
-PART = 61
-FILES = dict.fromkeys(("files", "links", "rename"), PART) | {"at": 97, "system": 1, "mmap": 1}
-CALLS = {"jobs": 1, "limits": 1, "rlimits": 2, "locks": 1, "timers": 1, "cancel": 1, "streams": 1}
-LEFT_OUT = {"directories", "times"}     # they take as long as the other families of files together
+PART = 499
+FILES = {"files": PART, "at": 1499, "system": 5, "mmap": 1}
+PROCESSES = {"vfork": 4, "waits": 4, "signals": 3, "exec": 5, "jobs": 4, "limits": 1, "rlimits": 2}
+THREADS = {"threads": 1, "pipes": 10, "contexts": 1, "locks": 9, "timers": 1, "cancel": 1}
+LEFT_OUT = {"directories", "links", "rename", "streams", "times"}       # they take longest
 
 
-@pytest.mark.parametrize("families", [FILES, CALLS], ids=["files", "calls"])
-def test_calls_give_what_linux_gives(tmp_path, families):
-    verdict = judge.judge(tmp_path, families)
+@pytest.mark.parametrize("families, harts, sync", [(FILES, 1, "cli-optim"), (PROCESSES, 1, "spl-optim"),
+                                                   (THREADS, 2, "cli-optim")], ids=["files", "processes", "threads"])
+def test_calls_give_what_linux_gives(tmp_path, families, harts, sync):
+    verdict = judge.judge(tmp_path, families, harts, sync)
     print(verdict.report())
     assert not verdict.wrong, verdict.report()
     assert all(count > 15 for count in verdict.lines.values()) and sum(verdict.lines.values()) > 200
 
 
 def test_every_family_is_in_the_suite():
-    assert FILES.keys() | CALLS.keys() | LEFT_OUT == set(judge.FAMILIES)
+    assert FILES.keys() | PROCESSES.keys() | THREADS.keys() | LEFT_OUT == set(judge.FAMILIES)
 
 
 def test_two_runs_on_the_host_give_the_same():

@@ -113,6 +113,8 @@ static void stops(void)
 {
     static const int how[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
     for (unsigned i = 0; i < 4; i++) {
+        if (!TAKEN)
+            continue;
         pid_t id = waiter(0);
         setpgid(id, 0);
         SAID(kill(id, how[i]));
@@ -293,6 +295,7 @@ static void children(void)
 
 int main(int argc, char **argv)
 {
+    judge_begin(argc, argv);
     pipe(up);
     groups();
     sessions();

@@ -11,6 +11,7 @@
 #define THREADS 4
 #define LINES 60
 
+static int lines_each = LINES;
 static FILE *shared;
 static volatile sig_atomic_t handled;
 
@@ -22,7 +23,7 @@ static void count(int number)
 
 static void *writes_lines(void *arg)
 {
-    for (int i = 0; i < LINES; i++)
+    for (int i = 0; i < lines_each; i++)
         fprintf(shared, "thread %d line %d of %s\n", (int)(long)arg, i, "some");
     return 0;
 }
@@ -157,7 +158,7 @@ static void forked(const char *self)
     }
     /* An offset is shared; a buffer is not. */
     FILE *f = fopen("offsets", "w");
-    for (int i = 0; i < 5000; i++)
+    for (int i = 0; i < 1000; i++)
         fprintf(f, "%04d\n", i);
     fclose(f);
     f = fopen("offsets", "r");
@@ -403,7 +404,7 @@ static void stacks(void)
     struct sigaction action = {.sa_handler = trap, .sa_flags = SA_ONSTACK};
     struct rlimit l;
     getrlimit(RLIMIT_STACK, &l);
-    setrlimit(RLIMIT_STACK, &(struct rlimit){400000, l.rlim_max});
+    setrlimit(RLIMIT_STACK, &(struct rlimit){150000, l.rlim_max});
     sigaction(SIGSEGV, &action, 0);
     pthread_t t;
     overflows(0);
@@ -418,7 +419,7 @@ static void stacks(void)
     pid_t id = fork();
     if (!id) {
         volatile int depth = 0;
-        setrlimit(RLIMIT_STACK, &(struct rlimit){400000, l.rlim_max});
+        setrlimit(RLIMIT_STACK, &(struct rlimit){150000, l.rlim_max});
         _exit(deep(&depth));
     }
     say_wait("without a handler", id, 0);
@@ -433,6 +434,8 @@ int main(int argc, char **argv)
         int closed = write(atoi(argv[3]), "x", 1), number = errno;
         return write(atoi(argv[2]), "executed ", 9) == 9 && closed < 0 && number == EBADF ? 3 : 5;
     }
+    judge_begin(argc, argv);
+    lines_each /= (int)judge_part;
     threads_write(_IOFBF);
     threads_write(_IOLBF);
     threads_write(_IONBF);

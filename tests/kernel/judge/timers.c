@@ -147,7 +147,7 @@ static void handlers(void)
         int error = nanosleep(&some, 0);
         _exit((error != 0) * 1 + (handled != 0) * 2 + (timer_getoverrun(t) != -1) * 4);
     }
-    while (waitpid(id, 0, WNOHANG) == 0)
+    while (waitpid(id, 0, 0) < 0 && errno == EINTR)
         ;
     SAID(timer_delete(t));
     say("handled meanwhile: %d", handled > 0);

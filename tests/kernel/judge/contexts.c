@@ -1,7 +1,7 @@
 /* User contexts: getcontext, setcontext, swapcontext, makecontext, and the mask of signals that goes with each. */
 #include <ucontext.h>
 
-#include "both.h"
+#include "say.h"
 
 #define STACK 16384
 #define COROUTINES 3

@@ -5,7 +5,7 @@
 #include <semaphore.h>
 #include <sys/time.h>
 
-#include "both.h"
+#include "say.h"
 
 #define THREADS 4
 
@@ -79,15 +79,15 @@ static void *tries(void *held)
 {
     struct timespec soon = in(10), past = {0}, wrong_time = {.tv_nsec = -1};
     (void)held;
-    say("tryrdlock %s", error_name(pthread_rwlock_tryrdlock(&rw)));
-    say("trywrlock %s", error_name(pthread_rwlock_trywrlock(&rw)));
-    say("timedwrlock %s", error_name(pthread_rwlock_timedwrlock(&rw, &soon)));
-    say("timedwrlock of the past %s", error_name(pthread_rwlock_timedwrlock(&rw, &past)));
-    say("trylock %s", error_name(pthread_mutex_trylock(&mutex)));
+    say("tryrdlock %s", judge_error(pthread_rwlock_tryrdlock(&rw)));
+    say("trywrlock %s", judge_error(pthread_rwlock_trywrlock(&rw)));
+    say("timedwrlock %s", judge_error(pthread_rwlock_timedwrlock(&rw, &soon)));
+    say("timedwrlock of the past %s", judge_error(pthread_rwlock_timedwrlock(&rw, &past)));
+    say("trylock %s", judge_error(pthread_mutex_trylock(&mutex)));
     soon = in(10);
-    say("timedlock %s", error_name(pthread_mutex_timedlock(&mutex, &soon)));
-    say("timedlock of the past %s", error_name(pthread_mutex_timedlock(&mutex, &past)));
-    say("timedlock of no time %s", error_name(pthread_mutex_timedlock(&mutex, &wrong_time)));
+    say("timedlock %s", judge_error(pthread_mutex_timedlock(&mutex, &soon)));
+    say("timedlock of the past %s", judge_error(pthread_mutex_timedlock(&mutex, &past)));
+    say("timedlock of no time %s", judge_error(pthread_mutex_timedlock(&mutex, &wrong_time)));
     return 0;
 }
 
@@ -95,21 +95,21 @@ static void excluded(void)
 {
     pthread_t thread;
     for (int write = 0; write < 2; write++) {
-        say("held: %s", error_name(write ? pthread_rwlock_wrlock(&rw) : pthread_rwlock_rdlock(&rw)));
+        say("held: %s", judge_error(write ? pthread_rwlock_wrlock(&rw) : pthread_rwlock_rdlock(&rw)));
         pthread_mutex_lock(&mutex);
         pthread_create(&thread, 0, tries, 0);
         pthread_join(thread, 0);
         pthread_mutex_unlock(&mutex);
         if (!write) /* the one that it tried */
             pthread_rwlock_unlock(&rw);
-        say("unlock: %s", error_name(pthread_rwlock_unlock(&rw)));
+        say("unlock: %s", judge_error(pthread_rwlock_unlock(&rw)));
     }
-    say("free again: %s", error_name(pthread_rwlock_trywrlock(&rw)));
+    say("free again: %s", judge_error(pthread_rwlock_trywrlock(&rw)));
     pthread_rwlock_unlock(&rw);
     struct timespec past = {0};
-    say("timedlock of one that is free: %s", error_name(pthread_mutex_timedlock(&mutex, &past)));
+    say("timedlock of one that is free: %s", judge_error(pthread_mutex_timedlock(&mutex, &past)));
     pthread_mutex_unlock(&mutex);
-    say("a barrier of none: %s", error_name(pthread_barrier_init(&barrier, 0, 0)));
+    say("a barrier of none: %s", judge_error(pthread_barrier_init(&barrier, 0, 0)));
 }
 
 static void semaphores(void)
@@ -117,13 +117,13 @@ static void semaphores(void)
     sem_t sem;
     struct timespec past = {0}, soon = in(10), wrong_time = {.tv_nsec = 1000000000};
     sem_init(&sem, 0, 1);
-    SAY(sem_timedwait(&sem, &past));
-    SAY(sem_timedwait(&sem, &past));
-    SAY(sem_timedwait(&sem, &soon));
-    SAY(sem_timedwait(&sem, &wrong_time));
+    SAID(sem_timedwait(&sem, &past));
+    SAID(sem_timedwait(&sem, &past));
+    SAID(sem_timedwait(&sem, &soon));
+    SAID(sem_timedwait(&sem, &wrong_time));
     sem_post(&sem);
-    SAY(sem_timedwait(&sem, &soon));
-    SAY(sem_trywait(&sem));
+    SAID(sem_timedwait(&sem, &soon));
+    SAID(sem_trywait(&sem));
     int value;
     sem_getvalue(&sem, &value);
     say("value %d", value);
@@ -163,9 +163,9 @@ static void child_2(void)
 
 static void at_fork(void)
 {
-    SAY(pthread_atfork(before_1, parent_1, child_1));
-    SAY(pthread_atfork(before_2, parent_2, child_2));
-    SAY(pthread_atfork(0, 0, 0));
+    SAID(pthread_atfork(before_1, parent_1, child_1));
+    SAID(pthread_atfork(before_2, parent_2, child_2));
+    SAID(pthread_atfork(0, 0, 0));
     pid_t id = fork();
     if (!id) {
         say("child: %s", order);
@@ -188,23 +188,23 @@ static void times(void)
 {
     struct timespec t, now;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    say("in the past: %s", error_name(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0)));
+    say("in the past: %s", judge_error(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0)));
     t.tv_nsec += 10000000;
     if (t.tv_nsec >= 1000000000) {
         t.tv_sec++;
         t.tv_nsec -= 1000000000;
     }
-    say("until then: %s", error_name(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0)));
+    say("until then: %s", judge_error(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0)));
     clock_gettime(CLOCK_MONOTONIC, &now);
     say("it is: %d", now.tv_sec > t.tv_sec || (now.tv_sec == t.tv_sec && now.tv_nsec >= t.tv_nsec));
     t = (struct timespec){.tv_nsec = 2000000};
-    say("for a time: %s", error_name(clock_nanosleep(CLOCK_REALTIME, 0, &t, &now)));
+    say("for a time: %s", judge_error(clock_nanosleep(CLOCK_REALTIME, 0, &t, &now)));
     t.tv_nsec = -1;
-    say("no time: %s", error_name(clock_nanosleep(CLOCK_REALTIME, 0, &t, 0)));
+    say("no time: %s", judge_error(clock_nanosleep(CLOCK_REALTIME, 0, &t, 0)));
     t = (struct timespec){.tv_sec = 5};
     handle(SIGALRM, count, 0);
     ualarm(3000, 0);
-    say("interrupted: %s", error_name(clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &now)));
+    say("interrupted: %s", judge_error(clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &now)));
     say("left %d", (int)now.tv_sec);
 
     sigset_t alarm, none;
@@ -224,13 +224,13 @@ static void times(void)
         say("masked: %d", handled);
         t = (struct timespec){.tv_nsec = 3000000};
         if (how == 0)
-            SAY(ppoll(&p, 1, &t, &none));
+            SAID(ppoll(&p, 1, &t, &none));
         else if (how == 1)
-            SAY(ppoll(&p, 1, &t, &alarm));
+            SAID(ppoll(&p, 1, &t, &alarm));
         else if (how == 2)
-            SAY(pselect(ends[0] + 1, &set, 0, 0, &t, &none));
+            SAID(pselect(ends[0] + 1, &set, 0, 0, &t, &none));
         else
-            SAY(pselect(ends[0] + 1, &set, 0, 0, &t, 0));
+            SAID(pselect(ends[0] + 1, &set, 0, 0, &t, 0));
         sigset_t now_masked;
         sigprocmask(SIG_BLOCK, 0, &now_masked);
         say("handled %d, masked again %d", handled, sigismember(&now_masked, SIGALRM));
@@ -239,32 +239,32 @@ static void times(void)
     }
     handled = 0;
     write(ends[1], "x", 1);
-    SAY(ppoll(&p, 1, 0, &none));
+    SAID(ppoll(&p, 1, 0, &none));
     t.tv_nsec = 1000000000;
-    SAY(ppoll(&p, 1, &t, &none));
-    SAY(pselect(ends[0] + 1, 0, 0, 0, &t, &none));
+    SAID(ppoll(&p, 1, &t, &none));
+    SAID(pselect(ends[0] + 1, 0, 0, 0, &t, &none));
 }
 
 static void descriptors(void)
 {
     int ends[2];
     char c;
-    SAY(pipe2(ends, O_CLOEXEC | O_NONBLOCK));
-    SAY(fcntl(ends[0], F_GETFD));
-    SAY(fcntl(ends[1], F_GETFD));
+    SAID(pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+    SAID(fcntl(ends[0], F_GETFD));
+    SAID(fcntl(ends[1], F_GETFD));
     say("does not wait: %d", (fcntl(ends[0], F_GETFL) & O_NONBLOCK) != 0);
-    SAY(read(ends[0], &c, 1));
-    SAY(dup3(ends[0], 20, O_CLOEXEC));
-    SAY(fcntl(20, F_GETFD));
-    SAY(dup3(ends[0], 20, 0));
-    SAY(fcntl(20, F_GETFD));
-    SAY(dup3(20, 20, 0));
-    SAY(dup3(99, 21, 0));
-    SAY(dup3(20, -1, 0));
-    SAY(dup3(20, 21, 0x7));
-    SAY(pipe2(ends, 0x7));
-    SAY(getpgid(0x7ffffff0));
-    SAY(getsid(0x7ffffff0));
+    SAID(read(ends[0], &c, 1));
+    SAID(dup3(ends[0], 20, O_CLOEXEC));
+    SAID(fcntl(20, F_GETFD));
+    SAID(dup3(ends[0], 20, 0));
+    SAID(fcntl(20, F_GETFD));
+    SAID(dup3(20, 20, 0));
+    SAID(dup3(99, 21, 0));
+    SAID(dup3(20, -1, 0));
+    SAID(dup3(20, 21, 0x7));
+    SAID(pipe2(ends, 0x7));
+    SAID(getpgid(0x7ffffff0));
+    SAID(getsid(0x7ffffff0));
     say("its own: %d %d", getpgid(0) == getpgrp(), getpgid(getpid()) == getpgrp());
 }
 
@@ -273,10 +273,10 @@ int main(void)
     pthread_spin_init(&spin, 0);
     all(reads_and_writes);
     say("%d %d, %d wrong, %d", a, b, wrong, sum);
-    SAY(pthread_barrier_init(&barrier, 0, THREADS));
+    SAID(pthread_barrier_init(&barrier, 0, THREADS));
     all(meets);
     say("%d wrong, %d serial", wrong, serial);
-    SAY(pthread_barrier_destroy(&barrier));
+    SAID(pthread_barrier_destroy(&barrier));
     excluded();
     semaphores();
     at_fork();

@@ -1,16 +1,17 @@
 /*
- * exec FOLDER: what execve takes: scripts with their interpreter, what is no program, arguments up to their limit; what
- * posix_spawn hands on. The folder has the scripts (test_both.py).
+ * What execve takes: scripts with their interpreter, what is no program, arguments up to their limit; what posix_spawn
+ * hands on.
  */
 #include <limits.h>
 #include <spawn.h>
 #include <sys/resource.h>
 
-#include "both.h"
+#include "say.h"
 
 extern char **environ;
 
-static const char *folder, *self;
+static const char *self;
+static char folder[256];
 
 static void run(const char *what, int how, char *const argv[])
 {
@@ -21,10 +22,43 @@ static void run(const char *what, int how, char *const argv[])
             execve(argv[0], argv, environ);
         else if (how == 1)
             execvp(argv[0], argv);
-        say("%s: %s", what, error_name(errno));
+        say("%s: %s", what, judge_error(errno));
         _exit(100);
     }
     say_wait(what, id, 0);
+}
+
+/* Scripts of all kinds, in the family's folder. */
+static void write_scripts(void)
+{
+    char x[401], nested[300], loops[300], by_self[4][300];
+    for (unsigned i = 0; i < 400; i++)
+        x[i] = "/x"[i % 2];
+    x[400] = 0;
+    snprintf(nested, sizeof nested, "#!%s/shows\n", folder);
+    snprintf(loops, sizeof loops, "#!%s/loops\n", folder);
+    snprintf(by_self[0], sizeof by_self[0], "#!%s shows\n", self);
+    snprintf(by_self[1], sizeof by_self[1], "#!%s shows \nrest", self);
+    snprintf(by_self[2], sizeof by_self[2], "#! \t%s shows  many words \n", self);
+    snprintf(by_self[3], sizeof by_self[3], "#!%s shows", self);
+    const char *const texts[][3] = {{"shows", by_self[0], ""},
+                                    {"with-word", by_self[1], ""},
+                                    {"with-words", by_self[2], ""},
+                                    {"nested", nested, ""},
+                                    {"no-newline", by_self[3], ""},
+                                    {"no-interpreter", "#!/nonsense/interpreter\n", ""},
+                                    {"blanks", "#!   \n", ""},
+                                    {"text", "exit 9\n", ""},
+                                    {"empty", "", ""},
+                                    {"loops", loops, ""},
+                                    {"long", "#!", x},
+                                    {0}};
+    for (unsigned i = 0; texts[i][0]; i++) {
+        int fd = open(texts[i][0], O_CREAT | O_WRONLY | O_TRUNC, 0755);
+        write(fd, texts[i][1], strlen(texts[i][1]));
+        write(fd, texts[i][2], strlen(texts[i][2]));
+        close(fd);
+    }
 }
 
 static void scripts(void)
@@ -35,6 +69,8 @@ static void scripts(void)
     for (int how = 0; how < 2; how++)
         for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
             char path[256];
+            if (!TAKEN)
+                continue;
             snprintf(path, sizeof path, "%s/%s", folder, names[i]);
             char *const argv[] = {path, "one", "two words", "", 0};
             char what[64];
@@ -54,6 +90,8 @@ static void arguments(void)
     say("ARG_MAX suffices: %d", sysconf(_SC_ARG_MAX) >= _POSIX_ARG_MAX);
     static const unsigned sizes[] = {1, 4095, 4096, 4097, 8192, 30000};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (!TAKEN)
+            continue;
         char *one = malloc(sizes[i] + 1), half[16];
         memset(one, 'a' + (int)i, sizes[i]);
         one[sizes[i]] = 0;
@@ -70,6 +108,8 @@ static void arguments(void)
     }
     static const unsigned counts[] = {1, 100, 700};
     for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!TAKEN)
+            continue;
         char **argv = calloc(counts[i] + 4, sizeof *argv), text[16];
         snprintf(text, sizeof text, "%u", counts[i]);
         argv[0] = (char *)self;
@@ -92,7 +132,7 @@ static void arguments(void)
         all[too_many] = 0;
         char *const argv[] = {(char *)self, all, 0};
         execve(self, argv, environ);
-        say("beyond: %s", error_name(errno));
+        say("beyond: %s", judge_error(errno));
         free(all);
     }
 }
@@ -109,30 +149,30 @@ static void spawns(void)
     signal(SIGUSR2, SIG_IGN);
     int error = posix_spawn(&id, self, 0, 0, argv, environ); /* the child prints, too: what it gave is said later */
     say_wait("spawned", id, 0);
-    say("posix_spawn: %s", error_name(error));
+    say("posix_spawn: %s", judge_error(error));
     posix_spawnattr_t a;
     posix_spawnattr_init(&a);
-    SAY(posix_spawnattr_setsigmask(&a, &old));
+    SAID(posix_spawnattr_setsigmask(&a, &old));
     sigemptyset(&set);
     sigaddset(&set, SIGUSR2);
-    SAY(posix_spawnattr_setsigdefault(&a, &set));
-    SAY(posix_spawnattr_setpgroup(&a, 0));
-    SAY(posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP));
+    SAID(posix_spawnattr_setsigdefault(&a, &set));
+    SAID(posix_spawnattr_setpgroup(&a, 0));
+    SAID(posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP));
     error = posix_spawn(&id, self, 0, &a, argv, environ);
     say_wait("with attributes", id, 0);
-    say("posix_spawn: %s", error_name(error));
+    say("posix_spawn: %s", judge_error(error));
     posix_spawnattr_destroy(&a);
     posix_spawn_file_actions_t f;
     int ends[2];
     char text[64];
     pipe(ends);
     posix_spawn_file_actions_init(&f);
-    SAY(posix_spawn_file_actions_adddup2(&f, ends[1], 9));
-    SAY(posix_spawn_file_actions_addclose(&f, ends[0]));
-    SAY(posix_spawn_file_actions_addclose(&f, ends[1]));
-    SAY(posix_spawn_file_actions_addopen(&f, 8, "/dev/null", O_RDONLY, 0));
+    SAID(posix_spawn_file_actions_adddup2(&f, ends[1], 9));
+    SAID(posix_spawn_file_actions_addclose(&f, ends[0]));
+    SAID(posix_spawn_file_actions_addclose(&f, ends[1]));
+    SAID(posix_spawn_file_actions_addopen(&f, 8, "/dev/null", O_RDONLY, 0));
     char *const writes[] = {(char *)self, "writes", 0};
-    SAY(posix_spawn(&id, self, &f, 0, writes, environ));
+    SAID(posix_spawn(&id, self, &f, 0, writes, environ));
     close(ends[1]);
     long n = read(ends[0], text, sizeof text);
     say("%.*s", n < 0 ? 0 : (int)n, text);
@@ -140,19 +180,19 @@ static void spawns(void)
     posix_spawn_file_actions_destroy(&f);
     posix_spawn_file_actions_init(&f);
     posix_spawn_file_actions_addopen(&f, 8, "/nonsense/file", O_RDONLY, 0);
-    say("an action that fails: %s", error_name(posix_spawn(&id, self, &f, 0, writes, environ)));
+    say("an action that fails: %s", judge_error(posix_spawn(&id, self, &f, 0, writes, environ)));
     posix_spawn_file_actions_destroy(&f);
     close(ends[0]);
-    say("nothing there: %s", error_name(posix_spawn(&id, "/nonsense", 0, 0, none, environ)));
-    say("nothing there: %s", error_name(posix_spawnp(&id, "nonsense", 0, 0, none, environ)));
+    say("nothing there: %s", judge_error(posix_spawn(&id, "/nonsense", 0, 0, none, environ)));
+    say("nothing there: %s", judge_error(posix_spawnp(&id, "nonsense", 0, 0, none, environ)));
     setenv("PATH", folder, 1);
     char *const by_path[] = {"shows", "by path", 0};
     error = posix_spawnp(&id, "shows", 0, 0, by_path, environ);
     say_wait("by PATH", id, 0);
-    say("by PATH: %s", error_name(error));
+    say("by PATH: %s", judge_error(error));
     sigprocmask(SIG_SETMASK, &old, 0);
     signal(SIGUSR2, SIG_DFL);
-    SAY(waitpid(-1, 0, WNOHANG));
+    SAID(waitpid(-1, 0, WNOHANG));
 }
 
 int main(int argc, char **argv)
@@ -192,7 +232,10 @@ int main(int argc, char **argv)
         }
         return argc;
     }
-    folder = argc > 1 ? argv[1] : ".";
+    judge_begin(argc, argv);
+    if (!getcwd(folder, sizeof folder))
+        return 98;
+    write_scripts();
     scripts();
     arguments();
     spawns();

@@ -9,7 +9,7 @@
 #include <sys/select.h>
 #include <sys/time.h>
 
-#include "both.h"
+#include "say.h"
 
 static volatile sig_atomic_t handled;
 
@@ -112,7 +112,7 @@ static void one(enum wait which, enum event event)
         read(out[0], &r, sizeof r);
         waitpid(id, 0, 0);
         say("%s, %s: %d %s, handled %d, %s", wait_names[which], event_names[event], r.result,
-            r.result < 0 ? error_name(r.error) : "", r.handled,
+            r.result < 0 ? judge_error(r.error) : "", r.handled,
             which == NANOSLEEP || which == POLL_LIMIT || which == SELECT_LIMIT
                 ? r.took >= LIMIT ? "full time" : "sooner"
                 : "");
@@ -127,7 +127,7 @@ static void one(enum wait which, enum event event)
 static void limits(void)
 {
     struct timespec t = {0};
-    SAY(nanosleep(&t, 0));
+    SAID(nanosleep(&t, 0));
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (int i = 0; i < 100; i++)
@@ -138,19 +138,19 @@ static void limits(void)
     static const long wrong[] = {-1, 1000000000, LONG_MAX, LONG_MIN};
     for (unsigned i = 0; i < 4; i++) {
         t = (struct timespec){.tv_nsec = wrong[i]};
-        SAY(nanosleep(&t, 0));
+        SAID(nanosleep(&t, 0));
     }
     t = (struct timespec){.tv_sec = -1};
-    SAY(nanosleep(&t, 0));
-    SAY(poll(0, 0, 0));
-    SAY(poll(0, 0, 1));
+    SAID(nanosleep(&t, 0));
+    SAID(poll(0, 0, 0));
+    SAID(poll(0, 0, 1));
     struct timeval v = {0};
-    SAY(select(0, 0, 0, 0, &v));
+    SAID(select(0, 0, 0, 0, &v));
     v.tv_usec = -1;
-    SAY(select(0, 0, 0, 0, &v));
+    SAID(select(0, 0, 0, 0, &v));
     v = (struct timeval){.tv_sec = -1};
-    SAY(select(0, 0, 0, 0, &v));
-    SAY(select(-1, 0, 0, 0, 0));
+    SAID(select(0, 0, 0, 0, &v));
+    SAID(select(-1, 0, 0, 0, 0));
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 
-#include "both.h"
+#include "say.h"
 
 static volatile sig_atomic_t got;
 static siginfo_t info;
@@ -64,7 +64,7 @@ static void show(const char *what)
 {
     pid_t from = info.si_pid;
     bool sent = info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL || got == SIGCHLD;
-    say("%s: %s, %s, from %s, status %d", what, signal_name(got), code_name(got, info.si_code),
+    say("%s: %s, %s, from %s, status %d", what, judge_signal(got), code_name(got, info.si_code),
         !sent                       ? "-"
         : from == getpid()          ? "itself"
         : from == child_of_interest ? "the child"
@@ -91,11 +91,11 @@ static void senders(void)
     pthread_kill(pthread_self(), SIGUSR1);
     show("pthread_kill");
     union sigval value = {.sival_int = 4711};
-    SAY(sigqueue(getpid(), SIGUSR1, value));
+    SAID(sigqueue(getpid(), SIGUSR1, value));
     say("value %d", info.si_value.sival_int);
     show("sigqueue");
-    SAY(sigqueue(getpid(), 99, value));
-    SAY(sigqueue(0x7ffffff0, 0, value));
+    SAID(sigqueue(getpid(), 99, value));
+    SAID(sigqueue(0x7ffffff0, 0, value));
     pid_t id = child_of_interest = fork();
     if (!id) {
         kill(getppid(), SIGUSR1);
@@ -120,7 +120,7 @@ static void senders(void)
     pipe(ends);
     close(ends[0]);
     handle_info(SIGPIPE, takes);
-    SAY(write(ends[1], "x", 1));
+    SAID(write(ends[1], "x", 1));
     show("write");
     close(ends[1]);
 }
@@ -130,6 +130,8 @@ static void children(void)
     handle_info(SIGCHLD, takes);
     static const int ends[] = {0, 1, 77, 255, 256 + 5};
     for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (!TAKEN)
+            continue;
         pid_t id = child_of_interest = fork();
         if (!id)
             _exit(ends[i]);
@@ -139,6 +141,8 @@ static void children(void)
     }
     static const int kills[] = {SIGKILL, SIGTERM, SIGUSR2, SIGHUP};
     for (unsigned i = 0; i < sizeof kills / sizeof *kills; i++) {
+        if (!TAKEN)
+            continue;
         pid_t id = child_of_interest = fork();
         if (!id)
             for (;;)
@@ -150,6 +154,8 @@ static void children(void)
     }
     static const int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
     for (unsigned i = 0; i < sizeof stops / sizeof *stops; i++) {
+        if (!TAKEN)
+            continue;
         pid_t id = child_of_interest = fork();
         if (!id)
             for (;;)
@@ -200,6 +206,8 @@ static void waitids(void)
     siginfo_t i;
     static const int options[] = {WEXITED, WEXITED | WNOWAIT, WEXITED | WNOHANG, WSTOPPED | WNOHANG, 0, WNOHANG};
     for (unsigned k = 0; k < sizeof options / sizeof *options; k++) {
+        if (!TAKEN)
+            continue;
         pid_t id = fork();
         if (!id)
             _exit(9);
@@ -207,16 +215,16 @@ static void waitids(void)
         memset(&i, 0, sizeof i);
         errno = 0;
         int r = waitid(P_PID, (id_t)id, &i, options[k]);
-        say("waitid %u: %d %s, %s %s status %d", k, r, error_name(errno),
-            r || !i.si_pid ? "none" : signal_name(i.si_signo), r || !i.si_pid ? "" : code_name(SIGCHLD, i.si_code),
+        say("waitid %u: %d %s, %s %s status %d", k, r, judge_error(errno),
+            r || !i.si_pid ? "none" : judge_signal(i.si_signo), r || !i.si_pid ? "" : code_name(SIGCHLD, i.si_code),
             r ? 0 : i.si_status);
         say_wait("left", id, 0);
     }
-    SAY(waitid(P_ALL, 0, &i, WEXITED));
-    SAY(waitid(P_PID, 0x7ffffff0, &i, WEXITED));
-    SAY(waitid((idtype_t)17, 0, &i, WEXITED));
-    SAY(waitid(P_ALL, 0, &i, WEXITED | 0x100));
-    SAY(waitpid(-1, 0, 0x100));
+    SAID(waitid(P_ALL, 0, &i, WEXITED));
+    SAID(waitid(P_PID, 0x7ffffff0, &i, WEXITED));
+    SAID(waitid((idtype_t)17, 0, &i, WEXITED));
+    SAID(waitid(P_ALL, 0, &i, WEXITED | 0x100));
+    SAID(waitpid(-1, 0, 0x100));
     pid_t id = fork();
     if (!id)
         for (;;)
@@ -224,17 +232,17 @@ static void waitids(void)
     kill(id, SIGSTOP);
     for (int k = 0; k < 2; k++) {
         memset(&i, 0, sizeof i);
-        SAY(waitid(P_PID, (id_t)id, &i, WSTOPPED | (k ? 0 : WNOWAIT)));
-        say("%s, status %s", code_name(SIGCHLD, i.si_code), signal_name(i.si_status));
+        SAID(waitid(P_PID, (id_t)id, &i, WSTOPPED | (k ? 0 : WNOWAIT)));
+        say("%s, status %s", code_name(SIGCHLD, i.si_code), judge_signal(i.si_status));
     }
     kill(id, SIGCONT);
     memset(&i, 0, sizeof i);
-    SAY(waitid(P_PGID, (id_t)getpgrp(), &i, WCONTINUED));
-    say("%s, status %s", code_name(SIGCHLD, i.si_code), signal_name(i.si_status));
+    SAID(waitid(P_PGID, (id_t)getpgrp(), &i, WCONTINUED));
+    say("%s, status %s", code_name(SIGCHLD, i.si_code), judge_signal(i.si_status));
     kill(id, SIGKILL);
     memset(&i, 0, sizeof i);
-    SAY(waitid(P_ALL, 0, &i, WEXITED));
-    say("%s, status %s", code_name(SIGCHLD, i.si_code), signal_name(i.si_status));
+    SAID(waitid(P_ALL, 0, &i, WEXITED));
+    say("%s, status %s", code_name(SIGCHLD, i.si_code), judge_signal(i.si_status));
 }
 
 /* Traps, with their address. */
@@ -267,20 +275,20 @@ static void awaited(void)
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, &old);
-    SAY(sigtimedwait(&set, &i, &none));
-    SAY(sigtimedwait(&set, &i, &some));
-    SAY(sigtimedwait(&set, &i, &wrong));
+    SAID(sigtimedwait(&set, &i, &none));
+    SAID(sigtimedwait(&set, &i, &some));
+    SAID(sigtimedwait(&set, &i, &wrong));
     kill(getpid(), SIGUSR1);
     number = sigtimedwait(&set, &i, &none);
-    say("sigtimedwait: %s %s", signal_name(number), code_name(number, i.si_code));
-    SAY(sigtimedwait(&set, &i, &none));
+    say("sigtimedwait: %s %s", judge_signal(number), code_name(number, i.si_code));
+    SAID(sigtimedwait(&set, &i, &none));
     pid_t id = child_of_interest = fork(); /* one that is ignored by default is kept while it is masked */
     if (!id) {
         milliseconds(3);
         _exit(3);
     }
     number = sigwaitinfo(&set, &i);
-    say("sigwaitinfo: %s %s %d", signal_name(number), code_name(number, i.si_code), i.si_status);
+    say("sigwaitinfo: %s %s %d", judge_signal(number), code_name(number, i.si_code), i.si_status);
     say_wait("it", id, 0);
     id = fork();
     if (!id) {
@@ -289,8 +297,8 @@ static void awaited(void)
         _exit(0);
     }
     sigdelset(&set, SIGCHLD);
-    SAY(sigwait(&set, &number));
-    say("sigwait: %s", signal_name(number));
+    SAID(sigwait(&set, &number));
+    say("sigwait: %s", judge_signal(number));
     say_wait("it", id, 0);
     handle_info(SIGUSR2, takes);
     id = fork(); /* another signal's handler ends the wait */
@@ -299,8 +307,8 @@ static void awaited(void)
         kill(getppid(), SIGUSR2);
         _exit(0);
     }
-    SAY(sigwaitinfo(&set, &i));
-    say("handled: %s", signal_name(got));
+    SAID(sigwaitinfo(&set, &i));
+    say("handled: %s", judge_signal(got));
     say_wait("it", id, 0);
     sigprocmask(SIG_SETMASK, &old, 0);
     got = 0;
@@ -316,17 +324,17 @@ static void timers(void)
         for (unsigned i = 0; i < sizeof set / sizeof *set; i++) {
             struct itimerval now;
             struct itimerval zero = {{0, 0}, {0, 0}};
-            SAY(setitimer(which, &set[i], 0));
-            SAY(getitimer(which, &now));
+            SAID(setitimer(which, &set[i], 0));
+            SAID(getitimer(which, &now));
             say("timer %d, %u: it has %ld s, again each %ld.%03ld", which, i,
                 (long)(now.it_value.tv_sec + (now.it_value.tv_usec > 500000)), (long)now.it_interval.tv_sec,
                 (long)(now.it_interval.tv_usec + 999) / 1000);
             setitimer(which, &zero, 0);
         }
-    SAY(setitimer(7, &set[0], 0));
-    SAY(alarm(1000));
-    SAY(alarm(0));
-    SAY(alarm(0));
+    SAID(setitimer(7, &set[0], 0));
+    SAID(alarm(1000));
+    SAID(alarm(0));
+    SAID(alarm(0));
 }
 
 static void *reads_some(void *arg)
@@ -350,21 +358,21 @@ static void broken_pipes(void)
     long n = write(ends[1], much, sizeof much); /* some of it has been written by then */
     pthread_join(thread, 0);
     say("a write of more than there is room for: %s", n > 0 && n < (long)sizeof much ? "some"
-                                                      : n < 0                        ? error_name(errno)
+                                                      : n < 0                        ? judge_error(errno)
                                                                                      : "all");
     show("and");
     close(ends[1]);
     struct iovec v[2] = {{much, 10}};
     pipe(ends);
-    SAY(writev(ends[1], v, 0));
-    SAY(writev(ends[1], v, 1));
-    SAY(writev(ends[1], v, -1));
-    SAY(writev(ends[1], v, 1025));
+    SAID(writev(ends[1], v, 0));
+    SAID(writev(ends[1], v, 1));
+    SAID(writev(ends[1], v, -1));
+    SAID(writev(ends[1], v, 1025));
     v[1].iov_len = (size_t)-1;
-    SAY(writev(ends[1], v, 2));
-    SAY(readv(ends[0], v, 2));
-    SAY(readv(ends[0], v, 1));
-    SAY(writev(99, v, 1));
+    SAID(writev(ends[1], v, 2));
+    SAID(readv(ends[0], v, 2));
+    SAID(readv(ends[0], v, 1));
+    SAID(writev(99, v, 1));
     close(ends[0]);
     close(ends[1]);
 }
@@ -372,33 +380,34 @@ static void broken_pipes(void)
 static void memory(void)
 {
     char *p = mmap(0, 5 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    SAY(mprotect(p, 0, PROT_READ));
-    SAY(mprotect(p + 1, 0, PROT_READ));
-    SAY(mprotect(p + 1, 4096, PROT_READ));
-    SAY(munmap(p, 0));
-    SAY(msync(p, 0, MS_SYNC));
-    SAY(msync(p + 1, 4096, MS_SYNC));
-    SAY(msync(p, 5 * 4096, MS_SYNC));
-    SAY(munmap(p + 2 * 4096, 4096));
-    SAY(msync(p, 5 * 4096, MS_SYNC));
-    SAY(msync(p, 5 * 4096, MS_ASYNC));
-    SAY(msync(p, 2 * 4096, MS_SYNC));
-    SAY(msync(p, 2 * 4096 + 1, MS_SYNC));
-    SAY(msync(p + 3 * 4096, 2 * 4096, MS_SYNC));
-    SAY(msync(p, 4096, MS_SYNC | MS_ASYNC));
-    SAY(msync(p, 4096, 0x100));
-    SAY(mprotect(p, 5 * 4096, PROT_READ));
-    SAY(mprotect(p, 2 * 4096, PROT_READ));
-    SAY(mprotect(p, 1, PROT_READ | PROT_WRITE));
+    SAID(mprotect(p, 0, PROT_READ));
+    SAID(mprotect(p + 1, 0, PROT_READ));
+    SAID(mprotect(p + 1, 4096, PROT_READ));
+    SAID(munmap(p, 0));
+    SAID(msync(p, 0, MS_SYNC));
+    SAID(msync(p + 1, 4096, MS_SYNC));
+    SAID(msync(p, 5 * 4096, MS_SYNC));
+    SAID(munmap(p + 2 * 4096, 4096));
+    SAID(msync(p, 5 * 4096, MS_SYNC));
+    SAID(msync(p, 5 * 4096, MS_ASYNC));
+    SAID(msync(p, 2 * 4096, MS_SYNC));
+    SAID(msync(p, 2 * 4096 + 1, MS_SYNC));
+    SAID(msync(p + 3 * 4096, 2 * 4096, MS_SYNC));
+    SAID(msync(p, 4096, MS_SYNC | MS_ASYNC));
+    SAID(msync(p, 4096, 0x100));
+    SAID(mprotect(p, 5 * 4096, PROT_READ));
+    SAID(mprotect(p, 2 * 4096, PROT_READ));
+    SAID(mprotect(p, 1, PROT_READ | PROT_WRITE));
     p[0] = 1;
-    SAY(munmap(p, 2 * 4096));
-    SAY(munmap(p, 2 * 4096));
-    SAY(munmap(p + 1, 4096));
-    SAY(munmap(p + 3 * 4096, 2 * 4096));
+    SAID(munmap(p, 2 * 4096));
+    SAID(munmap(p, 2 * 4096));
+    SAID(munmap(p + 1, 4096));
+    SAID(munmap(p + 3 * 4096, 2 * 4096));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    judge_begin(argc, argv);
     senders();
     children();
     waitids();
