@@ -1,13 +1,16 @@
 /*
- * Pipes: a buffer of a page between a file that is read and one that is written. A write of up to PIPE_ATOMIC bytes is
- * never mixed with another's.
+ * Pipes: a buffer of a page between files that are read and files that are written. A write of up to PIPE_ATOMIC bytes
+ * is never mixed with another's. A pipe with a name, a FIFO (pipe.h), is there while it is open.
  *
  * Locking: a pipe's simple lock guards all but the bytes between, which belong to the one that writes, or reads, at the
  * time: bytes are copied to and from user mode without a simple lock, as that may sleep. A thread that waits for its
- * turn, for bytes or for room, can be interrupted.
+ * turn, for bytes or for room, can be interrupted. fifos_lock guards the list of FIFOs and their `users`.
  */
+#include "file/pipe.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/queue.h>
 #include <sys/stat.h>
 
 #include "file/calls.h"
@@ -24,10 +27,19 @@ struct pipe {
     uint32_t page;
     uint32_t head, tail; /* written, read; run freely */
     bool reading, writing; /* somebody's turn */
-    bool no_reader, no_writer;
+    uint32_t readers, writers;  /* files */
+    uint32_t read_by, write_by; /* how many have been opened in all */
+    /* Of a FIFO: */
+    const struct fifo_name *name;
+    void *of;
+    uint32_t users; /* files, and threads in open */
+    LIST_ENTRY(pipe) next;
 };
 
 static SIMPLE_LOCK_CLASS(pipe_class, "pipe", SPL_SOFTPREEMPT);
+static SIMPLE_LOCK_CLASS(fifos_class, "fifos", SPL_SOFTPREEMPT);
+static struct simple_lock fifos_lock = SIMPLE_LOCK("fifos", fifos_class);
+static LIST_HEAD(, pipe) fifos = LIST_HEAD_INITIALIZER(fifos);
 DEFINE_ZONE(pipes, "pipes", sizeof(struct pipe), _Alignof(struct pipe), SPL_SOFTPREEMPT, 0);
 
 static struct pipe *pipe_of(struct file *f)
@@ -81,12 +93,12 @@ static int pipe_read(struct file *f, struct transfer *t)
     if (!t->left)
         return 0;
     crit_t s = simple_lock_enter(&p->lock);
-    while (p->reading || (p->head == p->tail && !p->no_writer)) {
+    while (p->reading || (p->head == p->tail && p->writers)) {
         if (error)
             break;
         error = t->has_some ? -EAGAIN : pipe_wait(p, f);
     }
-    if (!p->reading && (p->head != p->tail || p->no_writer)) /* it has come, whatever else has */
+    if (!p->reading && (p->head != p->tail || !p->writers)) /* it has come, whatever else has */
         error = 0;
     if (!error && p->head != p->tail) {
         p->reading = true;
@@ -110,10 +122,10 @@ static int pipe_read(struct file *f, struct transfer *t)
 static int wait_for_room(struct pipe *p, const struct file *f, uint32_t least)
 {
     int error = 0;
-    while (!error && !p->no_reader && PIPE_SIZE - (p->head - p->tail) < least)
+    while (!error && p->readers && PIPE_SIZE - (p->head - p->tail) < least)
         error = pipe_wait(p, f);
     uint32_t room = PIPE_SIZE - (p->head - p->tail);
-    return p->no_reader ? -EPIPE : room >= least ? (int)room : error;
+    return !p->readers ? -EPIPE : room >= least ? (int)room : error;
 }
 
 static int pipe_write(struct file *f, struct transfer *t)
@@ -154,22 +166,48 @@ static int pipe_write(struct file *f, struct transfer *t)
     return done ? done : error;
 }
 
+static void pipe_destroy(struct pipe *p)
+{
+    simple_lock_destroy(&p->lock);
+    if (p->page)
+        page_free(p->page);
+    zone_free(&pipes, p);
+}
+
+/* One less that uses it. */
+static void fifo_leave(struct pipe *p)
+{
+    crit_t s = simple_lock_enter(&fifos_lock);
+    bool last = !--p->users;
+    if (last)
+        LIST_REMOVE(p, next);
+    simple_lock_leave(&fifos_lock, s);
+    if (!last)
+        return;
+    p->name->release(p->of);
+    pipe_destroy(p);
+}
+
+/* An end is closed. Whether it was the last one. */
+static bool end_closed(struct pipe *p, uint32_t kind)
+{
+    crit_t s = simple_lock_enter(&p->lock);
+    p->readers -= !!(kind & FILE_READ);
+    p->writers -= !!(kind & FILE_WRITE);
+    bool last = !p->readers && !p->writers;
+    pipe_changed(p);
+    simple_lock_leave(&p->lock, s);
+    return last;
+}
+
 static void pipe_close(struct file *f)
 {
     struct pipe *p = pipe_of(f);
-    crit_t s = simple_lock_enter(&p->lock);
-    if (f->kind & FILE_READ)
-        p->no_reader = true;
-    else
-        p->no_writer = true;
-    bool last = p->no_reader && p->no_writer;
-    pipe_changed(p);
-    simple_lock_leave(&p->lock, s);
-    if (!last)
-        return;
-    simple_lock_destroy(&p->lock);
-    page_free(p->page);
-    zone_free(&pipes, p);
+    bool last = end_closed(p, f->kind);
+    if (p->name)
+        fifo_leave(p);
+    else if (last)
+        pipe_destroy(p);
 }
 
 static int pipe_poll(struct file *f, int events)
@@ -180,12 +218,14 @@ static int pipe_poll(struct file *f, int events)
     if (f->kind & FILE_READ) {
         if (p->head != p->tail)
             now |= USER_POLLIN;
-        if (p->no_writer)
+        if (!p->writers && p->write_by != (uint32_t)f->offset) /* none that has not come yet */
             now |= USER_POLLHUP;
-    } else if (p->no_reader) {
-        now |= USER_POLLERR;
-    } else if (PIPE_SIZE - (p->head - p->tail) >= PIPE_ATOMIC) {
-        now |= USER_POLLOUT;
+    }
+    if (f->kind & FILE_WRITE) {
+        if (!p->readers)
+            now |= USER_POLLERR;
+        if (PIPE_SIZE - (p->head - p->tail) >= PIPE_ATOMIC)
+            now |= USER_POLLOUT;
     }
     simple_lock_leave(&p->lock, s);
     return now & (events | USER_POLLHUP | USER_POLLERR);
@@ -194,6 +234,8 @@ static int pipe_poll(struct file *f, int events)
 static int pipe_stat(struct file *f, struct user_stat *to)
 {
     struct pipe *p = pipe_of(f);
+    if (p->name)
+        return p->name->stat(p->of, to);
     *to = (struct user_stat){.mode = S_IFIFO | 0600, .nlink = 1, .blksize = PIPE_SIZE};
     to->size = (int32_t)(p->head - p->tail);
     return 0;
@@ -214,26 +256,104 @@ static const struct file_ops pipe_ops = {.name = "pipe",
                                          .stat = pipe_stat,
                                          .poll = pipe_poll};
 
-/* Both ends, or neither. */
-static int pipe_create(struct file *end[2])
+static struct pipe *pipe_new(void)
 {
     struct pipe *p = zone_alloc(&pipes);
     if (!p)
-        return -ENOMEM;
+        return 0;
     *p = (struct pipe){.lock = SIMPLE_LOCK("pipe", pipe_class), .page = page_alloc_raw()};
-    end[0] = p->page ? file_create(&pipe_ops, p, FILE_READ, 0) : 0;
+    if (p->page)
+        return p;
+    pipe_destroy(p);
+    return 0;
+}
+
+/* Both ends, or neither. */
+static int pipe_create(struct file *end[2])
+{
+    struct pipe *p = pipe_new();
+    if (!p)
+        return -ENOMEM;
+    p->readers = p->writers = p->write_by = 1;
+    end[0] = file_create(&pipe_ops, p, FILE_READ, 0);
     end[1] = end[0] ? file_create(&pipe_ops, p, FILE_WRITE, 0) : 0;
     if (end[1])
         return 0;
     if (end[0]) {
-        p->no_writer = true;
+        p->writers = 0;
         file_release(end[0]);
+    } else {
+        pipe_destroy(p);
+    }
+    return -ENOMEM;
+}
+
+/* The pipe of that name, with one user more; `made` becomes it if there is none. */
+static struct pipe *fifo_enter(struct pipe *made, const struct fifo_name *name, void *of)
+{
+    struct pipe *p;
+    crit_t s = simple_lock_enter(&fifos_lock);
+    LIST_FOREACH(p, &fifos, next)
+        if (p->name == name && p->of == of)
+            break;
+    if (!p) {
+        p = made;
+        p->name = name;
+        p->of = of;
+        LIST_INSERT_HEAD(&fifos, p, next);
+    }
+    p->users++;
+    simple_lock_leave(&fifos_lock, s);
+    return p;
+}
+
+/* Until another one has been opened, or a signal comes. */
+static int await_other(struct pipe *p, const uint32_t *opened)
+{
+    int error = 0;
+    for (uint32_t before = *opened; !error && *opened == before;)
+        error = thread_sleep_interruptibly(p, &p->lock) ? -ERESTART : 0;
+    return error;
+}
+
+int fifo_open(const struct fifo_name *name, void *of, uint32_t kind, uint32_t flags, struct file **f)
+{
+    struct pipe *made = pipe_new(), *p = made ? fifo_enter(made, name, of) : 0;
+    bool both = kind == (FILE_READ | FILE_WRITE), waits = !both && !(flags & O_NONBLOCK);
+    if (p != made) {
+        name->release(of); /* the pipe has one */
+        pipe_destroy(made);
+    } else if (!p) {
+        name->release(of);
         return -ENOMEM;
     }
-    if (p->page)
-        page_free(p->page);
-    zone_free(&pipes, p);
-    return -ENOMEM;
+    *f = file_create(&pipe_ops, p, kind, flags);
+    if (!*f) {
+        fifo_leave(p);
+        return -ENOMEM;
+    }
+    int error = 0;
+    crit_t s = simple_lock_enter(&p->lock);
+    bool alone = !both && !(kind & FILE_READ ? p->writers : p->readers);
+    if (alone && kind & FILE_WRITE && !waits)
+        error = -ENXIO;
+    bool is_open = !error;
+    if (is_open) {
+        p->readers += !!(kind & FILE_READ);
+        p->read_by += !!(kind & FILE_READ);
+        p->writers += !!(kind & FILE_WRITE);
+        p->write_by += !!(kind & FILE_WRITE);
+        (*f)->offset = kind & FILE_READ && alone && !waits ? (int32_t)p->write_by : 0;
+        pipe_changed(p);
+        if (alone && waits)
+            error = await_other(p, kind & FILE_READ ? &p->write_by : &p->read_by);
+    } else {
+        (*f)->kind = 0; /* it is at no end */
+    }
+    simple_lock_leave(&p->lock, s);
+    if (error)
+        file_release(*f);
+    return error;
 }
 
 /* Both ends, with their descriptors at `to`. */

@@ -248,7 +248,7 @@ int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct 
         l.whence = SEEK_SET;
         l.start = r->first;
         l.length = r->last == OFFSET_MOST ? 0 : r->last - r->first + 1;
-        l.process = (int16_t)r->id;
+        l.process = (int32_t)r->id;
     }
     simple_lock_leave(&records_lock, s);
     return copyout(map, at, &l, sizeof l);

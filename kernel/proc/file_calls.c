@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "file/descriptors.h"
+#include "file/pipe.h"
 #include "fs/vfs.h"
 #include "fs/vnode_file.h"
 #include "fs/vnode_pager.h"
@@ -152,6 +153,18 @@ static unsigned masked(const struct process *p, uint32_t mode)
 
 /* Opening ---------------------------------------------------------------------------------------------------------- */
 
+static int fifo_stat(void *vp, struct user_stat *to)
+{
+    return vnode_stat(vp, to);
+}
+
+static void fifo_release(void *vp)
+{
+    vrele(vp);
+}
+
+static const struct fifo_name vnode_fifo = {.stat = fifo_stat, .release = fifo_release};
+
 static int open_vnode(struct vnode *vp, uint32_t kind, uint32_t flags, struct file **f)
 {
     int error = 0;
@@ -164,6 +177,7 @@ static int open_vnode(struct vnode *vp, uint32_t kind, uint32_t flags, struct fi
         error = -ENOMEM;
         break;
     case VCHR: error = device_open(vp->rdev, kind, !(flags & O_NOCTTY), f); break;
+    case VFIFO: return fifo_open(&vnode_fifo, vp, kind, flags & ~(uint32_t)O_NOCTTY, f); /* likewise */
     default: error = -ENXIO;
     }
     vrele(vp);

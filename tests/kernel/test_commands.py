@@ -2,7 +2,7 @@
 
 from tests.kernel import commands
 
-PART = 41
+PART = 67
 
 
 def test_commands_do_what_the_hosts_do(tmp_path):

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "user/lib/cancel.h"
 #include "user/lib/system.h"
 
 static uint32_t word(const void *p)
@@ -34,12 +35,12 @@ int listen(int fd, int backlog)
 
 int accept(int fd, struct sockaddr *address, socklen_t *length)
 {
-    return call(SYS_ACCEPT, (uint32_t)fd, word(address), word(length));
+    return with_errno(cancel_point(SYS_ACCEPT, (uint32_t)fd, word(address), word(length)));
 }
 
 int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-    return call(SYS_CONNECT, (uint32_t)fd, word(address), length);
+    return with_errno(cancel_point(SYS_CONNECT, (uint32_t)fd, word(address), length));
 }
 
 int shutdown(int fd, int how)
@@ -85,15 +86,15 @@ ssize_t sendto(int fd, const void *buffer, size_t length, int flags, const struc
     if (!flags && !address)
         return write(fd, buffer, length);
     return with_errno(
-        system_call6(SYS_SENDTO, (uint32_t)fd, word(buffer), length, (uint32_t)flags, word(address), of_address));
+        cancel_point6(SYS_SENDTO, (uint32_t)fd, word(buffer), length, (uint32_t)flags, word(address), of_address));
 }
 
 ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *of_address)
 {
     if (!flags && !address)
         return read(fd, buffer, length);
-    return with_errno(system_call6(SYS_RECVFROM, (uint32_t)fd, word(buffer), length, (uint32_t)flags, word(address),
-                                   word(of_address)));
+    return with_errno(cancel_point6(SYS_RECVFROM, (uint32_t)fd, word(buffer), length, (uint32_t)flags, word(address),
+                                    word(of_address)));
 }
 
 /* Four numbers with points between, decimal. */

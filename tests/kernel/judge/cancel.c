@@ -1,8 +1,10 @@
 /* Cancelling threads: at which calls it is, what runs then, and what is not cancelled. */
+#include <netinet/in.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/file.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "say.h"
@@ -51,6 +53,9 @@ enum point {
     PPOLL,
     PSELECT,
     WRITE,
+    ACCEPT,
+    RECV,
+    OPEN,
     TEST,
     POINTS
 };
@@ -76,6 +81,9 @@ static const char *const names[] = {"read",
                                     "ppoll",
                                     "pselect",
                                     "write",
+                                    "accept",
+                                    "recv",
+                                    "open",
                                     "pthread_testcancel"};
 
 static volatile int has_mutex; /* in clean-up handlers */
@@ -99,7 +107,7 @@ static void full(int fd)
 }
 
 static const char *self;
-static int lock_fd;
+static int lock_fd, listening, datagrams;
 static pid_t child;
 
 /* Waits for ever, unless it is cancelled. */
@@ -152,6 +160,9 @@ static void waits_in(enum point point)
     case PPOLL: ppoll(&p, 1, &ten, &none); break;
     case PSELECT: pselect(ends[0] + 1, &set, 0, 0, &ten, &none); break;
     case WRITE: write(ends[1], &c, 1); break;
+    case ACCEPT: accept(listening, 0, 0); break;
+    case RECV: recv(datagrams, &c, 1, MSG_PEEK); break;
+    case OPEN: open("fifo", O_RDONLY); break;
     default:
         for (;;)
             pthread_testcancel();
@@ -362,6 +373,10 @@ int main(int argc, char **argv)
     }
     char c;
     read(ends[0], &c, 1);
+    mkfifo("fifo", 0600);
+    listening = socket(AF_INET, SOCK_STREAM, 0);
+    datagrams = socket(AF_INET, SOCK_DGRAM, 0);
+    say("sockets %d, listens %d", listening >= 0 && datagrams >= 0, listen(listening, 1));
     for (int early = 0; early < 2; early++)
         for (enum point point = 0; point < POINTS; point++) {
             int write_end = ends[1], read_end = ends[0];

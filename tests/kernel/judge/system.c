@@ -3,10 +3,13 @@
  * getrandom, madvise, pathconf, sysconf.
  */
 #include <limits.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 
 #include "names.h"
 
@@ -31,6 +34,8 @@ static void real_paths(void)
     symlink("../system/ld/y", "up");
     for (unsigned n = 0; n < NAMES + ODD + 12; n++) {
         const char *path = n < NAMES ? judge_names[n] : n < NAMES + ODD ? judge_odd[n - NAMES] : more[n - NAMES - ODD];
+        if (!TAKEN)
+            continue;
         errno = 0;
         char *got = realpath(path, to);
         SAY(path, "%s", got ? to : judge_error(errno));
@@ -90,6 +95,132 @@ static void fifos(void)
     SHOW(truncate("q", 0));
     SHOW(unlink("q"));
     SHOW_TREE("left");
+}
+
+static volatile sig_atomic_t alarms;
+
+static void count_alarm(int number)
+{
+    (void)number;
+    alarms++;
+}
+
+static void show_poll(const char *what, int fd)
+{
+    struct pollfd p = {fd, POLLIN | POLLOUT, 0};
+    poll(&p, 1, 0);
+    SAY(what, "%s%s%s%s", p.revents & POLLIN ? " IN" : "", p.revents & POLLOUT ? " OUT" : "",
+        p.revents & POLLERR ? " ERR" : "", p.revents & POLLHUP ? " HUP" : "");
+}
+
+/* What each way to open one gives, and what it does to who has it already. */
+static void opened_fifos(void)
+{
+    char text[16];
+    struct stat s;
+    judge_tree();
+    SHOW(mkfifo("p", 0620));
+    SHOW(symlink("p", "way"));
+    SHOW(open("p", O_WRONLY | O_NONBLOCK));
+    SHOW(open("p", O_RDONLY | O_DIRECTORY));
+    int reads = open("p", O_RDONLY | O_NONBLOCK | O_TRUNC | O_CREAT, 0600);
+    SHOW_IF(reads >= 0);
+    SHOW(read(reads, text, 1)); /* nobody has written: the end */
+    show_poll("no writer yet", reads);
+    int writes = open("way", O_WRONLY | O_NONBLOCK | O_APPEND);
+    SHOW_IF(writes >= 0);
+    show_poll("empty", reads);
+    show_poll("to write", writes);
+    SHOW(read(reads, text, 1));
+    SHOW(write(writes, "abc", 3));
+    SHOW(lseek(writes, 0, SEEK_CUR));
+    SHOW(ftruncate(writes, 0));
+    SHOW(fstat(writes, &s));
+    SAY("mode", "%o, %u links, size %ld", (unsigned)s.st_mode, (unsigned)s.st_nlink, (long)s.st_size);
+    show_poll("some", reads);
+    int again = open("p", O_RDONLY | O_NONBLOCK);
+    SHOW(read(again, text, 2));
+    SHOW(read(reads, text, 16));
+    SHOW(read(reads, text, 16));
+    SHOW(close(writes));
+    SHOW(read(reads, text, 16));
+    show_poll("no writer any more", reads);
+    show_poll("of another reader", again);
+    writes = open("p", O_WRONLY);
+    show_poll("a writer again", reads);
+    SHOW(close(reads));
+    SHOW(write(writes, "left", 4));
+    SHOW(close(again));
+    signal(SIGPIPE, SIG_IGN);
+    show_poll("no reader", writes);
+    SHOW(write(writes, "x", 1));
+    reads = open("p", O_RDONLY | O_NONBLOCK);
+    SHOW(write(writes, "+", 1)); /* what was in it is, while anybody has it */
+    SHOW(read(reads, text, 16));
+    SHOW_BYTES("read", text, 5);
+    SHOW(close(reads));
+    SHOW(close(writes));
+    int both = open("p", O_RDWR);
+    SHOW_IF(both >= 0);
+    SHOW(write(both, "gone", 4));
+    show_poll("both", both);
+    SHOW(close(both)); /* nobody has it, and so nothing is in it */
+    reads = open("p", O_RDONLY | O_NONBLOCK);
+    SHOW(read(reads, text, 16));
+    SHOW(close(reads));
+    SHOW(unlink("p"));
+    SHOW(open("way", O_RDONLY | O_NONBLOCK));
+}
+
+/* Each end waits for the other; a signal ends the wait, or does not. */
+static void awaited_fifos(void)
+{
+    struct sigaction action = {.sa_handler = count_alarm};
+    char text[16];
+    int status;
+    judge_tree();
+    mkfifo("p", 0600);
+    for (int writes = 0; writes < 2; writes++) {
+        fflush(stdout);
+        pid_t id = fork();
+        if (!id) {
+            int fd = open("p", writes ? O_RDONLY : O_WRONLY);
+            if (writes)
+                _exit(read(fd, text, 16) == 5 && read(fd, text, 16) == 0 ? 3 : 4);
+            _exit(write(fd, "child", 5) == 5 ? 5 : 6);
+        }
+        int fd = open("p", writes ? O_WRONLY : O_RDONLY);
+        if (writes)
+            SHOW(write(fd, "words", 5));
+        else
+            SHOW(read(fd, text, 5));
+        if (!writes)
+            SHOW(read(fd, text, 5));
+        SHOW(close(fd));
+        waitpid(id, &status, 0);
+        SHOW_STATUS("child", status);
+    }
+    sigaction(SIGALRM, &action, 0);
+    ualarm(10000, 0);
+    SHOW(open("p", O_RDONLY));
+    ualarm(10000, 0);
+    SHOW(open("p", O_WRONLY));
+    SHOW(open("p", O_WRONLY | O_NONBLOCK)); /* who was interrupted is no reader */
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, 0);
+    fflush(stdout);
+    pid_t id = fork();
+    if (!id) {
+        usleep(40000);
+        int fd = open("p", O_WRONLY);
+        _exit(fd < 0);
+    }
+    ualarm(10000, 0);
+    SHOW_IF(open("p", O_RDONLY) >= 0);
+    SAY("alarms", "%d", (int)alarms);
+    waitpid(id, &status, 0);
+    SHOW_STATUS("child", status);
+    judge_clean();
 }
 
 static void vectors(void)
@@ -203,6 +334,31 @@ static void asks(void)
     close(fd);
 }
 
+static void show_sizes(const struct statvfs *v)
+{
+    SHOW_IF(v->f_bsize >= 512 && v->f_frsize >= 512 && v->f_blocks > 0);
+    SHOW_IF(v->f_bavail <= v->f_bfree && v->f_bfree <= v->f_blocks && v->f_ffree <= v->f_files);
+    SAY("names have", "%lu", v->f_namemax);
+}
+
+static void sizes(void)
+{
+    struct statvfs before, after;
+    judge_tree();
+    int fd = open("f", O_RDWR);
+    SHOW(statvfs("ld/x", &before));
+    show_sizes(&before);
+    SHOW(fstatvfs(fd, &after));
+    show_sizes(&after);
+    SHOW_IF(before.f_blocks == after.f_blocks && before.f_frsize == after.f_frsize);
+    SHOW(statvfs("m", &after));
+    SHOW(statvfs("lm", &after));
+    SHOW(statvfs("f/x", &after));
+    SHOW(statvfs("", &after));
+    SHOW(fstatvfs(77, &after));
+    close(fd);
+}
+
 static void chance(void)
 {
     unsigned char a[256], b[256];
@@ -251,8 +407,11 @@ int main(int argc, char **argv)
     real_paths();
     temporary();
     fifos();
+    opened_fifos();
+    awaited_fifos();
     vectors();
     asks();
+    sizes();
     chance();
     advice();
     return 0;

@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <sys/inotify.h>
 #include <sys/statfs.h>
-#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -29,7 +28,6 @@ ABSENT(int fsetxattr(int fd, const char *name, const void *from, size_t size, in
 ABSENT(int inotify_init(void))
 ABSENT(int inotify_add_watch(int fd, const char *path, uint32_t mask))
 ABSENT(int statfs(const char *path, struct statfs *to))
-ABSENT(int statvfs(const char *path, struct statvfs *to))
 ABSENT(int endmntent(FILE *f))
 ABSENT(int settimeofday(const struct timeval *to, const struct timezone *zone))
 
