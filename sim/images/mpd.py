@@ -26,7 +26,7 @@ def uses_vms(made: str) -> bool:
 
 # The language's integers wrap around.
 FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-Wall", "-Wno-unused-label", "-Wno-overflow",
-         "-Wno-tautological-compare", "-Wno-unused-value", "-Wno-infinite-recursion", f"-I{RUN_TIME}")
+         "-Wno-tautological-compare", "-Wno-address", "-Wno-unused-value", "-Wno-infinite-recursion", f"-I{RUN_TIME}")
 # Frames have room for what is pushed, too: the checks of stacks look at a procedure's beginning only.
 HOST_COMPILER, HOST_FLAGS = "gcc", ("-maccumulate-outgoing-args",)
 

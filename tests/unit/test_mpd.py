@@ -191,11 +191,26 @@ def test_long_expressions_and_deep_brackets():
         compile_text("resource t()\nwrite(" + "(" * 200 + "1" + ")" * 200 + ")\nend\n", "t.mpd")
     assert caught.value.of("t.mpd") == "t.mpd:2:106: more than 100 brackets within each other"
     with pytest.raises(CompileError) as caught:
-        compile_text("resource t()\nint x = 1" + " + 1" * 5000 + "\nend\n", "t.mpd")
+        compile_text("resource t()\nint x = 1" + " + 1" * 9000 + "\nend\n", "t.mpd")
     assert caught.value.of("t.mpd") == "t.mpd:1:1: an expression or a statement is too long"
     with pytest.raises(CompileError) as caught:
-        compile_text("resource t()\nwrite(\"\u00e9\")\nend\n", "t.mpd")
-    assert caught.value.of("t.mpd") == "t.mpd:2:8: the character '\\xe9' has no place in a program"
+        compile_text("resource t()\nwrite(\u00e9)\nend\n", "t.mpd")
+    assert caught.value.of("t.mpd") == "t.mpd:2:7: the character '\\xe9' has no place in a program"
+
+
+def test_programs_of_length():
+    long = "1" + " + 1" * 1000, " || ".join(['"ab"'] * 1000), "if (x == 0) x = 1" + "\nelse if (x == 1) x = 2" * 500
+    made = compile_text(f"resource t()\nint x = {long[0]}\nstring[2000] s = {long[1]}\n{long[2]}\nend\n", "t.mpd")
+    assert made.count("mpd_concatenate(") == 999
+
+
+def test_bytes_of_comments_and_strings():
+    """A file's bytes are its characters: UTF-8 may stand in comments and strings, and at the beginning."""
+    text = "\ufeff# \u00fcber\nresource t() /* \u20ac */\nwrite(\"\u00e9\")\nend\n".encode().decode("latin-1")
+    assert r'MPD_TEXT("\303\251")' in compile_text(text, "t.mpd")
+    for wrong in ("\0", "\x7f", "\u20ac"):
+        with pytest.raises(CompileError, match="has no place"):
+            compile_text(f"resource t()\nwrite(\"{wrong}\")\nend\n", "t.mpd")
 
 
 def made_of(text):

@@ -1,5 +1,7 @@
 """The compiler of MPD: source text to C that calls user/mpd/run-time (docs/mpd.md)."""
 
+import sys
+import threading
 from collections.abc import Callable
 
 from user.mpd.compiler import tree
@@ -9,6 +11,9 @@ from user.mpd.compiler.syntax import CompileError, Mistake, parse
 from user.mpd.compiler.tree import Position, Resource
 
 __all__ = ["CompileError", "Mistake", "compile_text"]
+
+# Of calls within each other, some for each operand of an expression or branch of an if; and what they want of a stack.
+DEPTH, STACK = 10_000, 128 << 20
 
 
 def _names(components: list[Resource]) -> list[tree.Name]:
@@ -71,6 +76,29 @@ def _ordered(components: list[Resource]) -> list[Resource]:
 def compile_text(text: str, file: str, find: Callable[[str], tuple[str, str] | None] | None = None) -> str:
     """The C program of the MPD program `text`; `file` is its name in messages. What it imports and does not have,
     `find` finds by its name: its file and text. CompileError names all mistakes."""
+    made: list[str] = []
+    failed: list[BaseException] = []
+
+    def run():
+        try:
+            made.append(_compile(text, file, find))
+        except BaseException as error:      # of any kind: it is raised again by the caller's thread
+            failed.append(error)
+    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK)
+    sys.setrecursionlimit(max(limit, DEPTH))
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+        sys.setrecursionlimit(limit)
+    if failed:
+        raise failed[0]
+    return made[0]
+
+
+def _compile(text: str, file: str, find: Callable[[str], tuple[str, str] | None] | None) -> str:
     try:
         components = parse(text)
         have = {one.name.text for one in components if one.kind != "body"}

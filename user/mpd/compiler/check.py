@@ -92,6 +92,7 @@ class Checker:
         self.main: Resource | None = None
         self.in_code = False            # of a procedure, or in a block: declarations are local
         self.uses_vm = False
+        self.later: dict[str, tuple[tree.TypeDeclaration, Record]] = {}     # records of the items around
 
     def wrong(self, at: Position, what: str):
         self.mistakes.append(Mistake(at, what))
@@ -145,6 +146,7 @@ class Checker:
 
     def specification(self, one: Resource):
         self.in_spec = True
+        self.later = self.records_of(one.spec)
         assert self.scope.outer
         self.scope.outer.names[one.name.text] = Symbol(one.name.text, one.kind, one.name.at, resource=one)
         for item in one.spec:
@@ -246,6 +248,7 @@ class Checker:
             self.declare(symbol)
             one.fields.append(symbol)
         assert one.body is not None
+        self.later = self.records_of(one.body)
         for item in one.body:
             for each in item.of if isinstance(item, tree.Several) else [item]:
                 match each:
@@ -451,10 +454,18 @@ class Checker:
                 symbol.resource, symbol.source = self.resource, one.value
         one.symbol = symbol
 
+    @staticmethod
+    def records_of(items: Sequence[tree.Statement]) -> dict[str, tuple[tree.TypeDeclaration, Record]]:
+        """Records that these declare: pointers may be to one that is declared later."""
+        return {one.name.text: (one, Record(one.of.union, 0, name=one.name.text)) for one in items
+                if isinstance(one, tree.TypeDeclaration) and isinstance(one.of, tree.RecordOf)}
+
     def type_declaration(self, one: tree.TypeDeclaration):
         symbol = Symbol(one.name.text, "type", one.name.at)
         if isinstance(one.of, tree.RecordOf):       # it may point to itself
-            record = Record(one.of.union, len(self.records) + 1, name=one.name.text)
+            declaration, record = self.later.get(one.name.text, (None, None))
+            if record is None or declaration is not one:
+                record = Record(one.of.union, len(self.records) + 1, name=one.name.text)
             symbol.type = record
             self.declare(symbol)
             self.record_fields(record, one.of)
@@ -549,6 +560,9 @@ class Checker:
             case tree.PointerTo():
                 if source.of is None:
                     return Pointer(ANY)
+                if isinstance(source.of, tree.Use) and source.of.name.text in self.later and \
+                        self.scope.find(source.of.name.text) is None:
+                    return Pointer(self.later[source.of.name.text][1])
                 to = self.resolve(source.of)
                 if isinstance(to, Array) or isinstance(to, String) and to.maximum is None:
                     self.pointed(source.at, to)
@@ -715,11 +729,11 @@ class Checker:
         self.scope, self.loops, self.in_code = scope, loops, in_code
 
     def block(self, one: tree.Block):
-        scope, in_code = self.scope, self.in_code
-        self.scope, self.in_code = Scope(scope), True
+        scope, in_code, later = self.scope, self.in_code, self.later
+        self.scope, self.in_code, self.later = Scope(scope), True, self.records_of(one.body)
         for each in one.body:
             self.statement(each)
-        self.scope, self.in_code = scope, in_code
+        self.scope, self.in_code, self.later = scope, in_code, later
 
     def statement(self, one: tree.Statement, fields: bool = False):
         match one:
@@ -1637,7 +1651,7 @@ class Checker:
             return None
         fits = {"int": of == INT, "real": of in (INT, REAL), "number": of in (INT, REAL), "bool": of == BOOL,
                 "string": isinstance(of, String), "file": of == FILE, "array": isinstance(of, Array),
-                "discrete": discrete(of), "pointer": isinstance(of, Pointer),
+                "discrete": discrete(of), "pointer": isinstance(of, Pointer) or of == NULL,
                 "basic": of in (INT, REAL, BOOL, CHAR) or isinstance(of, String)}[kind]
         if not fits:
             wanted = {"number": "int or real", "discrete": "of an ordered type other than real", "array": "an array",

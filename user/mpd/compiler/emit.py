@@ -984,7 +984,9 @@ class Emitter:
             return self.getarg(e)
         if name == "open":
             self.temporaries = True
-            return f"mpd_open({self.text(arguments[0])}, {self.value(arguments[1])})"
+            before, values = self.in_order([(arguments[0], self.settled(arguments[0], calls(arguments[1]))),
+                                            (arguments[1], self.value(arguments[1]))])
+            return f"({{ {before}mpd_open({', '.join(values)}); }})"
         if name == "remove":
             self.temporaries = True
             return f"mpd_remove({self.text(arguments[0])})"
@@ -993,15 +995,14 @@ class Emitter:
             return f"(({self.c_type(e.type)})mpd_new(sizeof({self.c_type(e.type.to)}), {place}))"
         if name == "free":
             return f"free({self.value(arguments[0])})"
-        if name == "random":
-            given = [self.value(one) for one in arguments]
-            low, high = {0: ("0", "1"), 1: ("0", *given)}.get(len(given), (given or ["0", "1"])[:2])
-            return f"mpd_random({low}, {high})"
-        if name == "atan" and arguments[1:]:
-            return f"atan2({self.value(arguments[0])}, {self.value(arguments[1])})"
         code = FUNCTIONS[name].code
         before, values = self.in_order([(one, self.value(one)) for one in arguments])
-        if name == "exp" and values[1:]:
+        if name == "random":
+            low, high = {0: ("0", "1"), 1: ("0", *values)}.get(len(values), (values or ["0", "1"])[:2])
+            call = f"mpd_random({low}, {high})"
+        elif name == "atan" and values[1:]:
+            call = f"atan2({', '.join(values)})"
+        elif name == "exp" and values[1:]:
             call = f"mpd_power_real({values[1]}, {values[0]}, {place})"
         elif name == "log" and values[1:]:
             call = f"mpd_divide_real(mpd_log({values[0]}, {place}), mpd_log({values[1]}, {place}), {place})"

@@ -19,6 +19,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a"
            '"': '"', "'": "'", "`": '"'}
 ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
 COMMENT = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|\'(?:[^\'\\\n]|\\[^\n][0-9a-fA-F]*)\'|#[^\n]*|/\*|"')
+STRAY = re.compile(r"[^\t\n\f\r -~\x80-\xff]")     # a file's bytes are its characters
 BRACKET = re.compile(r"/\*|\*/")
 ENDS = {"NAME", "NUMBER", "REAL", "STRING", "CHAR", "TRUTH", "NULL", "TYPE", "INCR", "DECR", "CIRCUMFLEX", "RPAR",
         "RSQB", "RBRACE", "SKIP", "STOP", "REPLY", "EXIT", "NEXT", "RETURN", "OC", "NI", "END", "SEPARATE", "ANY"}
@@ -56,17 +57,22 @@ class Source:
 
     def __init__(self, text: str, file: str):
         self.file = file
-        for offset, letter in enumerate(text):
-            if letter != "\n" and letter not in "\t\r\f" and not " " <= letter <= "~":
-                raise fail(self.position(text, offset), f"the character {ascii(letter)} has no place in a program")
-        self.text = self.without_comments(text)
+        if stray := STRAY.search(text):
+            raise self.stray(text, stray.start())
+        self.text, code = self.without_comments(text)
+        if not code.isascii():
+            raise self.stray(text, next(at for at, letter in enumerate(code) if not letter.isascii()))
+
+    def stray(self, text: str, offset: int) -> CompileError:
+        return fail(self.position(text, offset), f"the character {ascii(text[offset])} has no place in a program")
 
     def position(self, text: str, offset: int) -> Position:
         return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset), self.file)
 
-    def without_comments(self, text: str) -> str:
-        """Comments become blanks, so that all the rest stays where it is. Bracketed ones nest and may hold newlines."""
-        parts, at = [], 0
+    def without_comments(self, text: str) -> tuple[str, str]:
+        """Comments become blanks, so that all the rest stays where it is. Bracketed ones nest and may hold newlines.
+        And the same without what stands between quotes, where any character may be."""
+        parts, code, at = [], [], 0
         while found := COMMENT.search(text, at):
             begin, end = found.span()
             if found[0] == '"':
@@ -81,9 +87,11 @@ class Source:
                     end = bracket.end()
             parts.append(text[at:begin])
             comment = found[0][0] not in "\"'"
-            parts.append(re.sub(r"[^\n]", " ", text[begin:end]) if comment else text[begin:end])
+            blank = re.sub(r"[^\n]", " ", text[begin:end])
+            code += [text[at:begin], blank]
+            parts.append(blank if comment else text[begin:end])
             at = end
-        return "".join(parts) + text[at:]
+        return "".join(parts) + text[at:], "".join(code) + text[at:]
 
 
 class Separators:
@@ -95,13 +103,16 @@ class Separators:
         tokens = list(stream)
         depth = 0
         last: Token | None = None
+        before = ""     # what is before the last one
         newline = False
         for number, token in enumerate(tokens):
             if token.type == "_NL":
                 newline = True
                 continue
             if last is not None and token.type in BEGINS:
-                if last.type == "RBRACE" or newline and last.type in ENDS:
+                # The braces of a restriction end a type, whose variable may follow.
+                ends = last.type == "RBRACE" and not (token.type == "NAME" and before in ("CALL", "SEND"))
+                if ends or newline and last.type in ENDS:
                     yield Token.new_borrow_pos("_NL", "\n", token)
             newline = False
             if token.type in OPEN:
@@ -111,7 +122,7 @@ class Separators:
                                f"more than {DEEPEST} brackets within each other")
             elif token.type in CLOSE:
                 depth -= 1
-            last = token
+            before, last = last.type if last is not None else "", token
             if token.type == "SEMICOLON":
                 behind = next((one for one in tokens[number + 1:number + 20] if one.type != "_NL"), None)
                 if behind is not None and behind.type == "ELSE":
@@ -630,7 +641,7 @@ def _lark() -> Lark:
 
 def parse(text: str, file: str = "") -> list[tree.Resource]:
     """The components of a file; CompileError at the first thing that is not MPD. Positions name `file`."""
-    source = Source(text, file)
+    source = Source(text.removeprefix("\xef\xbb\xbf"), file)     # UTF-8 may begin so
     try:
         return Builder(file).transform(_lark().parse(source.text))
     except VisitError as error:
@@ -642,7 +653,7 @@ def parse(text: str, file: str = "") -> list[tree.Resource]:
         raise fail(at, f"unexpected character {error.char!r}") from None
     except UnexpectedToken as error:
         if error.token.type == "$END":
-            raise fail(source.position(text, len(text)), "the program ends too early") from None
+            raise fail(source.position(source.text, len(source.text)), "the program ends too early") from None
         at = Position(error.line, error.column, file)
         if error.token.type == "_NL":
             raise fail(at, "the line before is not complete") from None

@@ -186,7 +186,7 @@ struct mpd_format mpd_format(mpd_file to, struct mpd_text format, const char *lo
 
 struct mpd_format mpd_format_string(struct mpd_text format)
 {
-    return (struct mpd_format){.rest = format};
+    return (struct mpd_format){.rest = format, .made = MPD_TEXT("")};
 }
 
 static void put_piece(struct mpd_format *f, struct mpd_text piece)
