@@ -5,20 +5,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/csr.h"
+#include "dev/clock.h"
+#include "lib/minmax.h"
 #include "net/if_ether.h"
-
 #include "net/in.h"
 #include "net/loop.h"
 #include "net/net.h"
 
 #define ECHO_REPLY 0
 #define ECHO_REQUEST 8
-#define UNREACHABLE 3
-#define TIME_EXCEEDED 11
 #define PARAMETER_PROBLEM 12
 #define QUOTED 8 /* bytes behind the header of the packet that it is about */
 #define ICMP_HEADER 8
 #define REPLY_TTL 64
+#define ERRORS_MOST 20 /* in a tenth of a second */
 
 void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
 
@@ -70,7 +71,45 @@ static bool is_one_host(uint32_t from)
            from != (net_own.ip & net_own.mask) && from != (net_own.ip | ~net_own.mask);
 }
 
-/* The error of a code of UNREACHABLE; *hard. */
+/* Whether one more may be sent now: a flood is not answered by another one. */
+static bool icmp_may_send(void)
+{
+    static uint32_t tenth, count; /* that two harts may count one as two or none does not matter */
+    uint32_t now = (uint32_t)(cycles64() / (CLOCK_HZ / 10));
+    if (__atomic_exchange_n(&tenth, now, __ATOMIC_RELAXED) != now)
+        __atomic_store_n(&count, 0, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) < ERRORS_MOST;
+}
+
+void icmp_error(struct mbuf *m, uint32_t type, uint32_t code)
+{
+    const uint8_t *ip = m->m_data;
+    uint32_t header = (ip[0] & 0xf) * 4u, from = get32(ip + 12), quoted = MIN(m->m_len, header + QUOTED);
+    bool looped = loop_is(ip), to_one = looped || (get32(ip + 16) == net_own.ip && is_one_host(from));
+    bool tells = ip[9] == IPPROTO_ICMP && (m->m_len <= header || ip[header] != ECHO_REQUEST);
+    struct mbuf *n = to_one && !tells && icmp_may_send() ? m_get() : 0;
+    if (n) {
+        n->m_data += ETHER_HEADER + 2;
+        n->m_len = IP_HEADER + ICMP_HEADER + quoted;
+        uint8_t *to = n->m_data, *icmp = to + IP_HEADER;
+        memset(to, 0, IP_HEADER + ICMP_HEADER);
+        to[0] = 0x45;
+        put16(to + 2, n->m_len);
+        to[8] = REPLY_TTL;
+        to[9] = IPPROTO_ICMP;
+        put32(to + 12, looped ? get32(ip + 16) : net_own.ip);
+        put32(to + 16, from);
+        icmp[0] = (uint8_t)type;
+        icmp[1] = (uint8_t)code;
+        memcpy(icmp + ICMP_HEADER, ip, quoted);
+        put16(icmp + 2, in_cksum(icmp, ICMP_HEADER + quoted, 0));
+        NET_COUNT(icmp_errors);
+        ip_output(n, from);
+    }
+    m_free(m);
+}
+
+/* The error of a code of ICMP_UNREACHABLE; *hard. */
 static int icmp_error_of(uint32_t code, bool *hard)
 {
     *hard = code == 2 || code == 3; /* no such protocol, or nobody has the port */
@@ -85,12 +124,15 @@ static bool icmp_tells(const uint8_t *icmp, uint32_t length)
     const uint8_t *ip = icmp + ICMP_HEADER;
     uint32_t room = length - ICMP_HEADER, header = room ? (ip[0] & 0xf) * 4u : 0;
     struct told of = {.error = -EHOSTUNREACH};
-    if (!if_ether_in_threads || (icmp[0] != UNREACHABLE && icmp[0] != TIME_EXCEEDED && icmp[0] != PARAMETER_PROBLEM))
+    if (!if_ether_in_threads ||
+        (icmp[0] != ICMP_UNREACHABLE && icmp[0] != ICMP_TIME_EXCEEDED && icmp[0] != PARAMETER_PROBLEM))
         return false;
     if (header < IP_HEADER || ip[0] >> 4 != 4 || room < header + QUOTED || !loop_has(get32(ip + 12)))
         return false;
-    if (icmp[0] == UNREACHABLE)
+    if (icmp[0] == ICMP_UNREACHABLE)
         of.error = icmp_error_of(icmp[1], &of.hard);
+    if (icmp[0] == ICMP_UNREACHABLE && icmp[1] == ICMP_TOO_LONG)
+        of.mtu = MAX(get16(icmp + 6), IP_MTU_LEAST);
     of.laddr = get32(ip + 12);
     of.faddr = get32(ip + 16);
     of.header = ip + header;

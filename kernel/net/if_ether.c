@@ -136,6 +136,7 @@ void if_ether_stop(void)
     receive_end();
     inet_rest();
     arp_forget();
+    ip_forget();
     tx_opens(false); /* else others fill the ring as fast as it empties */
     for (bool waits = true; waits; thread_yield()) {
         crit_t t = simple_lock_enter(&tx_lock);

@@ -18,6 +18,13 @@
 #define IPPROTO_ICMP 1
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
+#define IP_DONT_FRAGMENT 0x4000u
+#define IP_MTU_LEAST 576 /* of a way: what says less is not believed */
+#define ICMP_UNREACHABLE 3
+#define ICMP_TIME_EXCEEDED 11
+#define ICMP_NO_PROTOCOL 2 /* codes of ICMP_UNREACHABLE */
+#define ICMP_NO_PORT 3
+#define ICMP_TOO_LONG 4
 #define INADDR_BROADCAST 0xffffffffu
 
 static inline uint32_t get16(const uint8_t *p)

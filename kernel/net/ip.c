@@ -1,4 +1,4 @@
-/* IP: looks at a packet before anybody else does, and sends (RFC 791). Fragments are counted and dropped. */
+/* IP: looks at a packet before anybody else does, and sends (RFC 791); ip_reassembly.c has fragments. */
 #include "net/if_ether.h"
 #include "net/in.h"
 #include "net/loop.h"
@@ -33,8 +33,6 @@ static uint32_t checked(struct mbuf *m)
         NET_COUNT(ip_checksum);
     else if (!is_ours(m, to))
         NET_COUNT(ip_other);
-    else if (get16(p + 6) & MORE_OR_OFFSET)
-        NET_COUNT(ip_fragments);
     else {
         m->m_len = length; /* what is behind has filled the frame up */
         return header;
@@ -52,6 +50,12 @@ void ip_input(struct mbuf *m)
         m_free(m);
         return;
     }
+    if (get16(m->m_data + 6) & MORE_OR_OFFSET) {
+        m = ip_reassemble(m, header);
+        header = IP_HEADER;
+        if (!m)
+            return;
+    }
     switch (m->m_data[9]) {
     case IPPROTO_ICMP: icmp_input(m, header); return;
     case IPPROTO_UDP: udp_input(m, header); return;
@@ -61,7 +65,7 @@ void ip_input(struct mbuf *m)
             return;
         }
         /* fall through */
-    default: NET_COUNT(ip_protocol); m_free(m);
+    default: NET_COUNT(ip_protocol); icmp_error(m, ICMP_UNREACHABLE, ICMP_NO_PROTOCOL);
     }
 }
 

@@ -17,14 +17,15 @@ struct net_address {
 extern struct net_address net_own;
 
 /* What became of packets. Each hart counts by itself; net_counts adds them up. */
-#define NET_COUNTS(count)                                                                                             \
-    count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)                 \
-        count(arp_conflicts) count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad)        \
-            count(ip_checksum) count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad)  \
-                count(icmp_echo) count(icmp_ignored) count(icmp_told) count(udp_in) count(udp_bad) count(udp_no_port) \
-                    count(udp_full) count(udp_out) count(tcp_in) count(tcp_bad) count(tcp_no_port) count(tcp_out)     \
-                        count(tcp_retransmits) count(sent) count(tx_full) count(tx_down) count(no_room) count(looped) \
-                            count(loop_full)
+#define NET_COUNTS(count)                                                                                              \
+    count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)                  \
+        count(arp_conflicts) count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad)         \
+            count(ip_checksum) count(ip_fragments) count(ip_fragments_bad) count(ip_reassembled) count(ip_timeouts)    \
+                count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad) count(icmp_echo) count(icmp_ignored) \
+                    count(icmp_told) count(icmp_errors) count(udp_in) count(udp_bad) count(udp_no_port)                \
+                        count(udp_full) count(udp_out) count(tcp_in) count(tcp_bad) count(tcp_no_port) count(tcp_out)  \
+                            count(tcp_retransmits) count(sent) count(tx_full) count(tx_down) count(no_room)            \
+                                count(looped) count(loop_full)
 struct net_counts {
 #define NET_COUNT_FIELD(name) uint32_t name;
     NET_COUNTS(NET_COUNT_FIELD)
@@ -46,6 +47,10 @@ void ether_register(struct ether_protocol *p); /* before frames come; for good *
 void ether_input(struct mbuf *m);
 void arp_input(struct mbuf *m);
 void ip_input(struct mbuf *m);
+/* A fragment, consumed: the datagram that it completes, with a header without options, or 0. */
+struct mbuf *ip_reassemble(struct mbuf *m, uint32_t header);
+void ip_slow(void);   /* now and then: what has waited too long for the rest of its datagram goes */
+void ip_forget(void); /* all of it does */
 void icmp_input(struct mbuf *m, uint32_t header); /* of the IP header at m_data, its length */
 void udp_input(struct mbuf *m, uint32_t header);
 void tcp_input(struct mbuf *m, uint32_t header); /* in thread context */
@@ -61,6 +66,12 @@ void arp_init(void);
 void arp_forget(void);
 
 /*
+ * Consumes a packet that came, whose IP header and 8 bytes more are at m_data; the host that sent it is told of an
+ * error, if it may be (RFC 1122, 3.2.2) and not too many are.
+ */
+void icmp_error(struct mbuf *m, uint32_t type, uint32_t code);
+
+/*
  * An echo request to `to`, numbered, with so many bytes of a pattern: false if there is no memory for it. What answers
  * come is checked and goes to `icmp_answer`, at the level at which IP is handled.
  */
@@ -73,6 +84,7 @@ struct told {
     const uint8_t *header; /* 8 bytes */
     int error;             /* minus a number of <errno.h> */
     bool hard;             /* it will not get better (RFC 1122, 4.2.3.9) */
+    uint32_t mtu;          /* what the way lets pass, where the packet was longer; else 0 */
 };
 void tcp_told(const struct told *of); /* in thread context */
 extern void (*udp_told)(const struct told *of); /* 0: there are no sockets */

@@ -678,6 +678,20 @@ void tcp_input(struct mbuf *m, uint32_t header)
     drop_data(&s);
 }
 
+/* What was too long goes again in shorter segments (RFC 1191, 6.5); that is no sign of congestion. */
+static void shorter_segments(struct tcpcb *tp, uint32_t mtu)
+{
+    uint32_t mss = mtu - IP_HEADER - TCP_HEADER - (tp->times ? TCP_TIMES_BYTES : 0);
+    if (mss >= tp->mss)
+        return;
+    tp->mss = mss;
+    tp->rtt = 0;
+    tp->snd_nxt = tp->snd_una;
+    tp->recovers = false;
+    tcp_sack_forget(tp);
+    tcp_output(tp);
+}
+
 /*
  * An error of the network. It counts only if it is about something on its way (RFC 5927, 4.1), and ends nothing but an
  * attempt to connect: a connection that exists goes on, and says it if it ends by itself.
@@ -691,7 +705,9 @@ void tcp_told(const struct told *of)
         struct tcpcb *tp = tcb_of(inp);
         pcb_lock(&inp->lock);
         bool on_its_way = !inp->closing && inp->fport && seq - tp->snd_una < tp->snd_max - tp->snd_una;
-        if (on_its_way && of->hard && tp->state == TCPS_SYN_SENT)
+        if (on_its_way && of->mtu && tp->state >= TCPS_ESTABLISHED)
+            shorter_segments(tp, of->mtu);
+        else if (on_its_way && of->hard && tp->state == TCPS_SYN_SENT)
             tcp_close(tp, of->error);
         else if (on_its_way)
             tp->soft_error = of->error;

@@ -51,6 +51,7 @@ static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint
     ip[0] = 0x45;
     put16(ip + 2, m->m_len);
     put16(ip + 4, __atomic_fetch_add(&identification, 1, __ATOMIC_RELAXED));
+    put16(ip + 6, IP_DONT_FRAGMENT); /* whoever cannot pass it on says so (RFC 1191) */
     ip[8] = IP_TTL;
     ip[9] = IPPROTO_TCP;
     put32(ip + 12, ends->laddr);

@@ -144,6 +144,11 @@ static void rounds_thread(void *arg)
     struct inpcb marker = {0};
     for (;;) {
         thread_delay(clock_hz() / r->hz);
+        if (r == &pfslow) {
+            inet_enter();
+            ip_slow();
+            inet_leave();
+        }
         inet_round(tcp_timer_round_of, &(struct round){r->fn, &marker});
     }
 }

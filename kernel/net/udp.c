@@ -36,7 +36,9 @@ void udp_input(struct mbuf *m, uint32_t header)
         if (udp_to_socket && udp_to_socket(m, get32(ip + 16), port, get32(ip + 12), get16(udp)))
             return;
         NET_COUNT(udp_no_port);
-        m_free(m);
+        m->m_data -= header + UDP_HEADER;
+        m->m_len += header + UDP_HEADER;
+        icmp_error(m, ICMP_UNREACHABLE, ICMP_NO_PORT);
         return;
     }
     if (!IF_ENQUEUE(&p->queue, m))

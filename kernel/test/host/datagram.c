@@ -1,7 +1,7 @@
 /*
- * Datagram sockets, frame by frame: which socket gets a datagram, against a model of sockets; what is sent; frames
- * of any content, and memory that is out. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c
- * net/in_cksum.c net/ether_output.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * Datagram sockets, frame by frame: which socket gets a datagram, against a model of sockets; what is sent; frames of
+ * any content, and memory that is out. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c
+ * net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/datagram.c"
@@ -242,6 +242,8 @@ static void all_has_gone(void)
     if (last)
         m_free(last);
     last = 0;
+    arp_forget();
+    ip_forget();
     CHECK_EQUAL(objects, 0);
 }
 
@@ -539,7 +541,7 @@ static int nobody_has_the_port(void)
     uint8_t header[8];
     put16(header, 7);
     put16(header + 2, 53);
-    udp_told(&(struct told){OUR_IP, PEER_IP, header, -ECONNREFUSED, true});
+    udp_told(&(struct told){OUR_IP, PEER_IP, header, -ECONNREFUSED, true, 0});
     return 0;
 }
 

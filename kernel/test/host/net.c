@@ -1,7 +1,7 @@
 /*
- * The network stack, frame by frame, against what has to come back; and frames of any content, which take nothing down
- * and lose no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c net/in_cksum.c
- * net/ether_output.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * The network stack, frame by frame, against what has to come back; and frames of any content, which take nothing
+ * down and lose no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c net/icmp.c net/udp.c
+ * net/in_cksum.c net/ether_output.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/net.h"
@@ -94,8 +94,9 @@ static void input(const uint8_t *frame, uint32_t length)
     memcpy(m->m_data, frame, length);
     length = MAX(length, LEAST); /* as on the wire */
     m->m_len = length;
-    __asan_poison_memory_region(m->m_data + length, MBUF_BYTES - 2 - length); /* nobody may look there */
     uint32_t type = get16(frame + 12);
+    if (type != ETHERTYPE_IP || !(get16(m->m_data + ETHER_HEADER + 6) & 0x3fff)) /* nobody may look there */
+        __asan_poison_memory_region(m->m_data + length, MBUF_BYTES - 2 - length);
     m_adj(m, ETHER_HEADER);
     if (type == ETHERTYPE_IP)
         ip_input(m);
@@ -103,6 +104,7 @@ static void input(const uint8_t *frame, uint32_t length)
         arp_input(m);
     else
         m_free(m);
+    __asan_unpoison_memory_region(m->m_buf, MBUF_BYTES); /* whoever has it now */
 }
 
 static void header(uint8_t *frame, uint32_t type)
@@ -417,11 +419,225 @@ HOST_TEST(frames_of_any_content_take_nothing_down_and_lose_no_buffer)
         }
         input(frame, length);
         forget();
-        CHECK(m_in_use() <= 16); /* those that wait for an address */
+        CHECK(m_in_use() <= 32); /* those that wait for an address, or the rest of their datagram */
     }
     struct net_counts c = net_counts();
     CHECK(c.icmp_echo && c.ip_bad && c.ip_checksum && c.arp_bad && c.arp_replies && c.ip_fragments && c.icmp_bad);
-    CHECK_EQUAL(c.ip_in, c.ip_short + c.ip_bad + c.ip_checksum + c.ip_fragments + c.ip_other + c.ip_protocol +
-                             c.icmp_in + c.udp_in);
+    CHECK(c.ip_fragments_bad && c.icmp_errors);
+    CHECK_EQUAL(c.ip_in + c.ip_reassembled, c.ip_short + c.ip_bad + c.ip_checksum + c.ip_fragments + c.ip_other +
+                                                c.ip_protocol + c.icmp_in + c.udp_in);
     CHECK_EQUAL(c.icmp_in, c.icmp_bad + c.icmp_ignored + c.icmp_echo + c.icmp_told);
+}
+
+/* Fragments -------------------------------------------------------------------------------------------------------- */
+
+static struct random dice;
+
+/* Bytes `from` to `to` of the data of a datagram, whose frame is `whole`, as a fragment with options or not. */
+static void input_fragment(const uint8_t *whole, uint32_t data, uint32_t from, uint32_t to, uint32_t options)
+{
+    uint8_t piece[1600] __attribute__((aligned(8)));
+    uint8_t *ip = piece + ETHER_HEADER;
+    memcpy(piece, whole, ETHER_HEADER + IP_HEADER);
+    memset(ip + IP_HEADER, 1, options);
+    memcpy(ip + IP_HEADER + options, whole + ETHER_HEADER + IP_HEADER + from, to - from);
+    ip[0] = (uint8_t)(0x45 + options / 4);
+    put16(ip + 2, IP_HEADER + options + to - from);
+    put16(ip + 6, (to < data ? 0x2000u : 0) | from / 8);
+    put16(ip + 10, 0);
+    put16(ip + 10, in_cksum(ip, IP_HEADER + options, 0));
+    input(piece, ETHER_HEADER + IP_HEADER + options + to - from);
+}
+
+/* A datagram with an echo request, without options; the bytes of its data. */
+static uint32_t echo_datagram(uint8_t *frame, uint32_t number, uint32_t bytes)
+{
+    echo_frame(frame, number & 0xffff, bytes, 0);
+    put16(frame + ETHER_HEADER + 4, number);
+    return 8 + bytes;
+}
+
+static void knows_peer(uint8_t *frame)
+{
+    begin();
+    input(frame, arp_frame(frame, 1, PEER_IP, OUR_IP));
+    forget();
+}
+
+static void answered_once(const uint8_t *whole, uint32_t data)
+{
+    CHECK_EQUAL(sent_count, 1);
+    const uint8_t *ip = sent[0]->m_data + ETHER_HEADER;
+    CHECK_EQUAL(get16(ip + 2), IP_HEADER + data);
+    CHECK_EQUAL(get16(ip + 6), 0);
+    CHECK(!memcmp(ip + IP_HEADER + 4, whole + ETHER_HEADER + IP_HEADER + 4, data - 4));
+    CHECK_EQUAL(by_the_book(ip + IP_HEADER, data), 0);
+    forget();
+}
+
+HOST_TEST(fragments_in_any_order_and_twice_are_the_datagram)
+{
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    knows_peer(frame);
+    dice = random_from(2, 2);
+    for (unsigned n = 0; n < 3000; n++) {
+        uint32_t data = echo_datagram(frame, n, 1 + random_below(&dice, 1472)), cut[200] = {0}, pieces = 0;
+        while (cut[pieces] < data) {
+            uint32_t blocks = 1 + random_below(&dice, random_below(&dice, 2) ? 4 : 180);
+            cut[pieces + 1] = MIN(cut[pieces] + 8 * blocks, data);
+            pieces++;
+        }
+        if (pieces == 1)
+            continue; /* no fragment */
+        uint32_t order[200];
+        for (uint32_t i = 0; i < pieces; i++) {
+            uint32_t at = random_below(&dice, i + 1);
+            order[i] = order[at];
+            order[at] = i;
+        }
+        for (uint32_t i = 0; i < pieces; i++)
+            for (uint32_t twice = i + 1 < pieces ? random_below(&dice, 2) : 0, again = 0; again <= twice; again++) {
+                CHECK_EQUAL(sent_count, 0);
+                uint32_t from = cut[order[i]], to = cut[order[i] + 1];
+                input_fragment(frame, data, from, to, to - from < 1400 ? 4 * random_below(&dice, 11) : 0);
+            }
+        answered_once(frame, data);
+        CHECK_EQUAL(m_in_use(), 0);
+    }
+}
+
+/* Over each other, with other bytes or an end elsewhere (Teardrop, Bonk): nothing comes of them, no buffer is lost. */
+HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
+{
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    knows_peer(frame);
+    dice = random_from(3, 3);
+    for (unsigned n = 0; n < 3000; n++) {
+        uint32_t data = echo_datagram(frame, n, 100 + random_below(&dice, 1300));
+        uint32_t first = 8 * (3 + random_below(&dice, (data - 48) / 8)), before = net_counts().ip_fragments_bad;
+        input_fragment(frame, data, 0, first, 0);
+        switch (random_below(&dice, 4)) {
+        case 0: input_fragment(frame, data, first - 8, first + 8, 0); break; /* a part of it again, and more */
+        case 1: /* the same, but a byte */
+            frame[ETHER_HEADER + IP_HEADER + random_below(&dice, first)] ^= 1;
+            input_fragment(frame, data, 0, first, 0);
+            break;
+        case 2: input_fragment(frame, first - 8, 8, first - 8, 0); break; /* whose end is before what has come */
+        default: /* an end in the midst */
+            input_fragment(frame, data, 0, first, 0);
+            input_fragment(frame, data, first, first + 8 * (1 + (data - first) / 16), 0);
+            input_fragment(frame, first, 8, first, 0);
+        }
+        CHECK_EQUAL(net_counts().ip_fragments_bad, before + 1);
+        input_fragment(frame, data, first, data, 0); /* alone it is nothing */
+        CHECK_EQUAL(sent_count, 0);
+        ip_forget();
+        CHECK_EQUAL(m_in_use(), 0);
+    }
+    put16(frame + ETHER_HEADER + 4, 7);
+    uint32_t data = echo_datagram(frame, 9, 1000);
+    uint8_t large[1600] __attribute__((aligned(8)));
+    memcpy(large, frame, sizeof large);
+    uint32_t before = net_counts().ip_fragments_bad;
+    for (uint32_t at = 1480; at < 65528; at += 8) { /* of a longer datagram than there may be (Ping of Death) */
+        uint8_t *ip = large + ETHER_HEADER;
+        put16(ip + 2, IP_HEADER + 16);
+        put16(ip + 6, at / 8);
+        put16(ip + 10, 0);
+        put16(ip + 10, in_cksum(ip, IP_HEADER, 0));
+        input(large, ETHER_HEADER + IP_HEADER + 16);
+    }
+    CHECK_EQUAL(net_counts().ip_fragments_bad - before, (65528 - 1480) / 8);
+    input_fragment(frame, data, 0, 13, 0); /* behind which no other one can begin */
+    CHECK_EQUAL(net_counts().ip_fragments_bad - before, (65528 - 1480) / 8 + 1);
+    CHECK_EQUAL(m_in_use(), 0);
+    input_fragment(frame, data, 0, 496, 0);
+    input_fragment(frame, data, 496, data, 0);
+    answered_once(frame, data);
+}
+
+HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)
+{
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    knows_peer(frame);
+    for (unsigned n = 0; n < 10000; n++) {
+        uint32_t data = echo_datagram(frame, n, 1000);
+        input_fragment(frame, data, n % 2 ? 0 : 8, 504, 0);
+        CHECK(m_in_use() <= 16);
+        now += 1000;
+    }
+    CHECK_EQUAL(m_in_use(), 16);
+    ip_slow();
+    CHECK_EQUAL(m_in_use(), 16);
+    uint8_t other[1600] __attribute__((aligned(8)));
+    uint32_t data = echo_datagram(frame, 20000, 1000);
+    echo_datagram(other, 20001, 1000);
+    input_fragment(frame, data, 504, data, 0); /* who is honest gets through, and so does another one */
+    now += 1000;
+    input_fragment(other, data, 504, data, 0);
+    input_fragment(frame, data, 0, 504, 0);
+    answered_once(frame, data);
+    input_fragment(other, data, 0, 504, 0);
+    answered_once(other, data);
+    now += 31ull * CLOCK_HZ;
+    ip_slow();
+    CHECK_EQUAL(net_counts().ip_timeouts, 10000);
+    CHECK(sent_count >= 7); /* of those whose first fragment has come, the host is told (RFC 1122, 3.3.2) */
+    for (unsigned i = 0; i < sent_count; i++) {
+        const uint8_t *ip = sent[i]->m_data + ETHER_HEADER, *icmp = ip + IP_HEADER;
+        CHECK_EQUAL(icmp[0], 11);
+        CHECK_EQUAL(icmp[1], 1);
+        CHECK_EQUAL(get16(ip + 2), IP_HEADER + 8 + IP_HEADER + 8);
+        CHECK_EQUAL(by_the_book(icmp, get16(ip + 2) - IP_HEADER), 0);
+        CHECK_EQUAL(get32(icmp + 8 + 12), PEER_IP);
+    }
+    forget();
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
+/* RFC 1122, 3.2.2: who asks for what there is not is told, but not of an error, nor for all, nor without end. */
+HOST_TEST(errors_are_said_of_what_one_host_has_sent_and_not_too_often)
+{
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    knows_peer(frame);
+    now += CLOCK_HZ;
+    for (unsigned what = 0; what < 8; what++) {
+        uint32_t length = echo_frame(frame, 1, 40, what == 7 ? 8 : 0);
+        uint8_t *ip = frame + ETHER_HEADER, *udp = ip + IP_HEADER + (what == 7 ? 8 : 0);
+        ip[9] = what == 1 ? 99 : IPPROTO_UDP;
+        put32(ip + 16, what == 2 ? INADDR_BROADCAST : what == 3 ? 0x0a0000ffu : OUR_IP);
+        put32(ip + 12, what == 4 ? 0 : what == 5 ? 0xe0000001u : what == 6 ? 0x0a0000ffu : PEER_IP);
+        put16(ip + 10, 0);
+        put16(ip + 10, in_cksum(ip, IP_HEADER + (what == 7 ? 8 : 0), 0));
+        put16(udp, 4000);
+        put16(udp + 2, 77);
+        put16(udp + 4, 48);
+        put16(udp + 6, 0);
+        input(frame, length);
+        bool told = what < 2 || what == 7;
+        CHECK_EQUAL(sent_count, told);
+        if (told) {
+            const uint8_t *icmp = sent[0]->m_data + ETHER_HEADER + IP_HEADER;
+            uint32_t quoted = what == 7 ? 36 : 28;
+            CHECK_EQUAL(sent[0]->m_len, ETHER_HEADER + IP_HEADER + 8 + quoted);
+            CHECK(icmp[0] == 3 && icmp[1] == (what == 1 ? 2 : 3) && !get32(icmp + 4));
+            CHECK(!memcmp(icmp + 8, ip, quoted));
+            CHECK_EQUAL(by_the_book(icmp, 8 + quoted), 0);
+        }
+        forget();
+    }
+    uint32_t before = net_counts().icmp_errors;
+    uint32_t length = echo_frame(frame, 1, 40, 0);
+    frame[ETHER_HEADER + 9] = 99;
+    put16(frame + ETHER_HEADER + 10, 0);
+    put16(frame + ETHER_HEADER + 10, in_cksum(frame + ETHER_HEADER, IP_HEADER, 0));
+    now += CLOCK_HZ;
+    for (unsigned n = 0; n < 1000; n++, forget())
+        input(frame, length);
+    CHECK_EQUAL(net_counts().icmp_errors - before, 20);
+    now += CLOCK_HZ;
+    input(frame, length);
+    CHECK_EQUAL(net_counts().icmp_errors - before, 21);
+    forget();
+    CHECK_EQUAL(m_in_use(), 0);
 }

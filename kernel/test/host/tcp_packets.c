@@ -1,10 +1,10 @@
 /*
  * TCP by packet scripts (packets/README.md): frames in, frames out with their times, and what calls return, of each
  * script with numbers of sequence that begin at several places. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
- * net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c net/socket.c
- * net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c
- * net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
- * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
+ * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
+ * net/socket.c net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c net/tcp_sack.c net/tcp_output.c
+ * net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c. Options: ZONE_DEBUG=0
+ * TCPIP_FILE="net/policy/connection.h"
  */
 #include "test/host/tcp_world.h"
 
@@ -230,6 +230,34 @@ static void say_segment(const char **at)
     while (s.option_bytes % 4)
         put(&s, 0, 1);
     input(&s);
+}
+
+/* What a router says of a segment of the kernel's, by type and code: `icmp 3 4 mtu 1006 seq 1`. */
+static void say_icmp(const char **at)
+{
+    uint8_t *icmp = frame_tcp, *ip = icmp + 8;
+    uint32_t length = 8 + IP_HEADER + 8;
+    make_frame(&(struct seg){.kernel = script.kernel, .peer = script.peer, .flags = A});
+    memset(icmp, 0, length);
+    icmp[0] = (uint8_t)number(at);
+    icmp[1] = (uint8_t)number(at);
+    if (next_is(at, "mtu"))
+        put16(icmp + 6, number(at));
+    need(at, "seq");
+    ip[0] = 0x45;
+    put16(ip + 2, IP_MTU);
+    ip[9] = IPPROTO_TCP;
+    put32(ip + 12, OUR_IP);
+    put32(ip + 16, PEER_IP);
+    put16(ip + IP_HEADER, script.kernel);
+    put16(ip + IP_HEADER + 2, script.peer);
+    put32(ip + IP_HEADER + 4, to_peer(number(at)));
+    put16(icmp + 2, ~sum_of(icmp, length, 0) & 0xffff);
+    put16(frame_ip + 2, IP_HEADER + length);
+    frame_ip[9] = IPPROTO_ICMP;
+    put16(frame_ip + 10, 0);
+    put16(frame_ip + 10, ~sum_of(frame_ip, IP_HEADER, 0) & 0xffff);
+    input_frame(ETHER_HEADER + IP_HEADER + length);
 }
 
 /* The kernel's own timestamps become milliseconds since its first. */
@@ -503,10 +531,14 @@ static void event(const char *at)
             advance(step < from - now ? step : from - now);
         }
         script.before = now;
-        if (next_is(&at, "<"))
-            say_segment(&at);
-        else
+        if (next_is(&at, "<")) {
+            if (next_is(&at, "icmp"))
+                say_icmp(&at);
+            else
+                say_segment(&at);
+        } else {
             call(&at);
+        }
     }
     if (*word(&at))
         wrong("more than it understands: %s", at);
