@@ -55,23 +55,29 @@ class ProgrammedIO(LiteXModule):
 
         # # #
 
+        self.add_buffer()
+        self.add_turns()
+        self.add_command()
+
+    def add_buffer(self):
+        """The memory, of which software has halves of words, and the engine words."""
         words  = CLUSTER_SECTORS * SECTOR_WORDS
         memory = block_ram(Memory(64, words))
         fill   = memory.get_port(write_capable=True, we_granularity=16)
         head   = memory.get_port()
         self.specials += memory, fill, head
 
-        halves  = Signal(max=HALVES * words + 1)   # of the cluster
-        at      = Signal(max=HALVES * words)
-        left    = Signal(16)                       # sectors of a write that are not in the buffer yet
-        piece   = Signal(5)                        # of them, what comes next
-        going   = Signal()                         # the buffer is being filled or emptied by software
-        last    = Signal()
-        writing = Signal()
+        self.halves  = Signal(max=HALVES * words + 1)   # of the cluster
+        self.at      = at      = Signal(max=HALVES * words)
+        self.left    = Signal(16)                       # sectors of a write that are not in the buffer yet
+        self.piece   = Signal(5)                        # of them, what comes next
+        self.going   = going   = Signal()               # the buffer is being filled or emptied by software
+        self.last    = Signal()
+        self.writing = writing = Signal()
         self.comb += [
-            piece.eq(Mux(left < self.sent_cluster, left, self.sent_cluster)),
+            self.piece.eq(Mux(self.left < self.sent_cluster, self.left, self.sent_cluster)),
             going.eq(self.drq & Mux(writing, self.put, self.take)),
-            last.eq(going & (at == halves - 1)),
+            self.last.eq(going & (at == self.halves - 1)),
             head.adr.eq(Mux(self.drq, at[2:], self.index)),
             self.word.eq(head.dat_r),
             Case(at[:2], {n: self.half.eq(Mux(self.drq & ~writing, head.dat_r[16 * n:16 * (n + 1)], 0))
@@ -87,6 +93,10 @@ class ProgrammedIO(LiteXModule):
             ),
             self.free.eq(~self.drq & ~self.filled),
         ]
+
+    def add_turns(self):
+        """Who has the buffer: software, from `drq` until it has moved all of it, or the engine."""
+        at, left, writing = self.at, self.left, self.writing
         self.sync += [
             If(self.seen,
                 self.done.eq(0)
@@ -94,10 +104,10 @@ class ProgrammedIO(LiteXModule):
             If(self.sent,
                 self.asks.eq(0)
             ),
-            If(going,
+            If(self.going,
                 at.eq(at + 1)
             ),
-            If(last,
+            If(self.last,
                 self.drq.eq(0),
                 self.data.eq(0),
                 self.filled.eq(writing)
@@ -106,7 +116,7 @@ class ProgrammedIO(LiteXModule):
                 self.drq.eq(1),
                 self.data.eq(1),
                 at.eq(0),
-                halves.eq(self.words << 2)
+                self.halves.eq(self.words << 2)
             ),
             If(self.emptied,
                 self.filled.eq(0),
@@ -117,15 +127,20 @@ class ProgrammedIO(LiteXModule):
             If((self.emptied | (self.asks & self.sent)) & writing & (left != 0),
                 self.drq.eq(1),
                 at.eq(0),
-                halves.eq(piece << 8),
-                left.eq(left - piece)
+                self.halves.eq(self.piece << 8),
+                left.eq(left - self.piece)
             ),
+        ]
+
+    def add_command(self):
+        """Its end, its begin, and that it is forgotten: each counts more than what the buffer does."""
+        self.sync += [
             If(self.ended,
                 self.busy.eq(0),
                 self.done.eq(1),
                 self.code.eq(self.end_code),
                 self.moved.eq(self.end_moved),
-                If(writing,
+                If(self.writing,
                     self.drq.eq(0),
                     self.data.eq(0),
                     self.filled.eq(0)
@@ -144,8 +159,8 @@ class ProgrammedIO(LiteXModule):
                 self.sent_lba.eq(self.lba),
                 self.sent_count.eq(self.count),
                 self.sent_cluster.eq(self.cluster),
-                writing.eq(self.op == OPERATIONS["WRITE"]),
-                left.eq(self.count)
+                self.writing.eq(self.op == OPERATIONS["WRITE"]),
+                self.left.eq(self.count)
             ),
             If(self.clear,
                 self.busy.eq(0),

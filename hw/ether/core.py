@@ -42,6 +42,23 @@ class Ether(LiteXModule):
     def __init__(self, phy, ports, ram_bytes, cycle):
         self.irq = Signal(3)    # o: levels: the two receive queues, and the rest
 
+        self.add_control()
+        self.add_rings()
+        self.add_causes()
+        for name, text in COUNTERS.items():
+            setattr(self, name, CSRStatus(32, name=name, description=text + " Modulo 2^32."))
+
+        # # #
+
+        rx_port, tx_port = ports
+        self.phy         = phy
+        self.receiver    = Receiver(rx_port, ram_bytes, cycle, QUEUES)
+        self.transmitter = Transmitter(tx_port, ram_bytes)
+        self.connect()
+        self.add_counters()
+        self.add_interrupts()
+
+    def add_control(self):
         self.control = CSRStorage(description="What the core does.", fields=[
             CSRField("receive", 1, description="Receive frames. While 0 and not busy, the rings' heads are 0."),
             CSRField("transmit", 1, description="Send what is in the ring. While 0 and not busy, its head is 0."),
@@ -56,6 +73,8 @@ class Ether(LiteXModule):
             CSRField("receiving", 1, description="A frame waits for its buffer, or is on its way there."),
             CSRField("sending", 1, description="A frame is being read, or waits to leave."),
         ])
+
+    def add_rings(self):
         self.mac_first = CSRStorage(16, description="Own address: its first two bytes, the first one in bits 7:0.")
         self.mac_rest = CSRStorage(32, description="Its four other bytes, likewise.")
         for q in range(QUEUES):
@@ -73,6 +92,8 @@ class Ether(LiteXModule):
         self.tx_tail = CSRStorage(ENTRIES_BITS, description="The first descriptor that is not the core's, likewise.")
         self.tx_head = CSRStatus(ENTRIES_BITS, description="The next descriptor that it reads.")
         self.tx_mask = CSRStorage(ENTRIES_BITS, description="Its descriptors, a power of two, less one, likewise.")
+
+    def add_causes(self):
         causes = [*(CSRField(f"rx{q}", 1, description=f"Frames have come into queue {q}.")
                     for q in range(QUEUES)),
                   CSRField("tx", 1, description="A descriptor that asked for it is done."),
@@ -86,15 +107,10 @@ class Ether(LiteXModule):
             "it, at once if this is lowered; 0 is taken as 1.")
         self.moderate_cycles = CSRStorage(24, description="It comes also so many cycles after the first of them, or "
             "after a write of this, if that is later; 0: never.")
-        for name, text in COUNTERS.items():
-            setattr(self, name, CSRStatus(32, name=name, description=text + " Modulo 2^32."))
 
-        # # #
-
-        rx_port, tx_port = ports
-        self.phy         = phy
-        self.receiver    = receiver    = Receiver(rx_port, ram_bytes, cycle, QUEUES)
-        self.transmitter = transmitter = Transmitter(tx_port, ram_bytes)
+    def connect(self):
+        """Registers, receiver, transmitter and PHY."""
+        phy, receiver, transmitter = self.phy, self.receiver, self.transmitter
         control = self.control.fields
         self.comb += [
             phy.source.connect(receiver.sink),
@@ -132,8 +148,8 @@ class Ether(LiteXModule):
             ),
         ]
 
-        # Counters -----------------------------------------------------------------------------------------------------
-
+    def add_counters(self):
+        phy, receiver, transmitter = self.phy, self.receiver, self.transmitter
         strobes = {f"rx_{name}": strobe for name, strobe in receiver.counted.items()}
         strobes |= {"tx_frames": phy.sent, "tx_no_link": phy.unsent, "tx_bad": transmitter.bad}
         assert set(strobes) == set(COUNTERS) and set(DROPS) < set(receiver.counted)
@@ -141,8 +157,9 @@ class Ether(LiteXModule):
             status = getattr(self, name).status
             self.sync += If(strobe, status.eq(status + 1))
 
-        # Interrupts: a queue's are moderated --------------------------------------------------------------------------
-
+    def add_interrupts(self):
+        """A queue's are moderated."""
+        phy, receiver, transmitter = self.phy, self.receiver, self.transmitter
         comes   = Signal(QUEUES + 2)
         taken   = Signal(QUEUES + 2)
         pending = self.pending.status

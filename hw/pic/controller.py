@@ -27,6 +27,11 @@ def highest(priorities):
     return entries[0]
 
 
+def above(hart, priority, route, to_any, level):
+    """Whether a source goes to the hart, and is above its level."""
+    return (to_any | (route == hart)) & (priority > level)
+
+
 class OffChipPIC(LiteXModule):
     """Interrupt controller with a context for each hart of `link`, which stands between it and the harts.
 
@@ -43,217 +48,227 @@ class OffChipPIC(LiteXModule):
     late_accounting: count what happens a cycle later, for clock rate; the counts are the same.
     """
     def __init__(self, link, burst_bits=NUMBER_BITS, late_accounting=False):
-        harts = range(link.n_harts)
+        self.harts   = range(link.n_harts)
         self.sources = Signal(SOURCES)  # i: the interrupt wires of the sources
-        self.accounting   = accounting = Accounting(burst_bits)
-        self.counters_bus = accounting.bus
+        self.accounting   = Accounting(burst_bits)
+        self.counters_bus = self.accounting.bus
 
         # # #
 
-        # Sources ------------------------------------------------------------------------------------------------------
+        self.add_sources()
+        self.add_contexts(link)
+        self.add_access(link)
+        self.add_claim(link)
+        self.add_reads(link)
+        self.add_commands(link)
+        self.add_writes(link)
+        self.count(link, late_accounting)
 
-        fields   = REGISTERS["SOURCE"]
-        reset    = [source_reset(s) for s in range(SOURCES)]
-        priority = [Signal(4, name=f"priority{s}") for s in range(SOURCES)]
-        edge     = Signal(SOURCES, reset=sum(fields["EDGE"].get(reset[s]) << s for s in range(SOURCES)))
-        route    = [Signal(4, reset=fields["ROUTE"].get(reset[s]), name=f"route{s}") for s in range(SOURCES)]
-        to_any   = [Signal(name=f"any{s}") for s in range(SOURCES)]
+    def add_sources(self):
+        fields = REGISTERS["SOURCE"]
+        reset  = [source_reset(s) for s in range(SOURCES)]
+        self.priority = [Signal(4, name=f"priority{s}") for s in range(SOURCES)]
+        self.edge     = Signal(SOURCES, reset=sum(fields["EDGE"].get(reset[s]) << s for s in range(SOURCES)))
+        self.route    = [Signal(4, reset=fields["ROUTE"].get(reset[s]), name=f"route{s}") for s in range(SOURCES)]
+        self.to_any   = [Signal(name=f"any{s}") for s in range(SOURCES)]
 
-        wire    = Signal(SOURCES)  # the sources a cycle ago
-        rises   = Signal(SOURCES)
-        raises  = Signal(SOURCES)  # latches set by software in this cycle
-        dropped = Signal(SOURCES)  # latches cleared by a claim or by software in this cycle
-        latch   = Signal(SOURCES)
-        high    = Signal(SOURCES)  # level sources that are up
-        pending = Signal(SOURCES)
+        wire = Signal(SOURCES)          # the sources a cycle ago
+        self.rises   = Signal(SOURCES)
+        self.raises  = Signal(SOURCES)  # latches set by software in this cycle
+        self.dropped = Signal(SOURCES)  # latches cleared by a claim or by software in this cycle
+        self.latch   = Signal(SOURCES)
+        self.high    = Signal(SOURCES)  # level sources that are up
+        self.pending = Signal(SOURCES)
         self.comb += [
-            rises.eq(self.sources & ~wire),
-            high.eq(wire & ~edge),
-            pending.eq(latch | high),
+            self.rises.eq(self.sources & ~wire),
+            self.high.eq(wire & ~self.edge),
+            self.pending.eq(self.latch | self.high),
         ]
         self.sync += [
             wire.eq(self.sources),
-            latch.eq((latch & ~dropped) | (rises & edge) | raises),
+            self.latch.eq((self.latch & ~self.dropped) | (self.rises & self.edge) | self.raises),
         ]
 
-        # Contexts -----------------------------------------------------------------------------------------------------
-
-        level       = [Signal(4, name=f"level{h}") for h in harts]
-        enable      = [Signal(SOURCES, name=f"enable{h}") for h in harts]
-        eligible    = [Signal(SOURCES, name=f"eligible{h}") for h in harts]  # routed to it, and above its level
-        in_service  = [Signal(SOURCES, name=f"in_service{h}") for h in harts]
-        deliverable = [Signal(SOURCES, name=f"deliverable{h}") for h in harts]
+    def add_contexts(self, link):
+        harts = self.harts
+        self.level       = [Signal(4, name=f"level{h}") for h in harts]
+        self.enable      = [Signal(SOURCES, name=f"enable{h}") for h in harts]
+        self.eligible    = [Signal(SOURCES, name=f"eligible{h}") for h in harts]  # routed to it, and above its level
+        self.in_service  = [Signal(SOURCES, name=f"in_service{h}") for h in harts]
+        self.deliverable = [Signal(SOURCES, name=f"deliverable{h}") for h in harts]
 
         serviced = Signal(SOURCES)  # by any hart
-        waiting  = Signal(SOURCES)
+        self.waiting = Signal(SOURCES)
         self.comb += [
-            serviced.eq(reduce(or_, in_service)),
-            waiting.eq(pending & (edge | ~serviced)),
+            serviced.eq(reduce(or_, self.in_service)),
+            self.waiting.eq(self.pending & (self.edge | ~serviced)),
         ]
         for h in harts:
             self.comb += [
-                deliverable[h].eq(waiting & enable[h] & eligible[h]),
-                link.wires[h].eq(deliverable[h] != 0),
+                self.deliverable[h].eq(self.waiting & self.enable[h] & self.eligible[h]),
+                link.wires[h].eq(self.deliverable[h] != 0),
             ]
 
-        # Access -------------------------------------------------------------------------------------------------------
-        # In the cycle of `select` the candidates for a claim are taken, in the next one the best of them is found, in
-        # that of `effect` the access is done.
-
-        contexts   = REGISTERS.aliases[0]
-        word       = link.address[2:]
-        bank       = link.address[CONTEXT_BITS:]  # of the size of a context's
-        in_context = Signal()
-        context    = Signal.like(link.hart)
+    def add_access(self, link):
+        """In the cycle of `select` the candidates for a claim are taken, in the next one the best of them is found, in
+        that of `effect` the access is done."""
+        bank = link.address[CONTEXT_BITS:]  # of the size of a context's
+        self.word       = link.address[2:]
+        self.in_context = Signal()
+        self.context    = Signal.like(link.hart)
         self.comb += If(bank == 0,
-            in_context.eq(1),
-            context.eq(link.hart)
+            self.in_context.eq(1),
+            self.context.eq(link.hart)
         ).Else(
-            in_context.eq((bank[CONTEXTS_BITS:] == contexts.base >> CONTEXT_BITS + CONTEXTS_BITS)
-                & (bank[:CONTEXTS_BITS] < len(harts))),
-            context.eq(bank)
+            self.in_context.eq((bank[CONTEXTS_BITS:] == REGISTERS.aliases[0].base >> CONTEXT_BITS + CONTEXTS_BITS)
+                & (bank[:CONTEXTS_BITS] < len(self.harts))),
+            self.context.eq(bank)
         )
-
-        def addressed(name):
-            """Is it the register of this name, of any context, that is accessed?"""
-            if name in contexts.registers:
-                return in_context & at(REGISTERS[name], word[:CONTEXT_BITS - 2])
-            return at(REGISTERS[name], word)
-
-        def of_context(statement):
-            """The statement made for the hart whose context is accessed."""
-            return Case(context, {h: statement(h) for h in harts})
-
-        candidates = Signal(SOURCES)
-        decide     = Signal()
+        self.candidates = Signal(SOURCES)
+        self.decide     = Signal()
         self.sync += [
-            decide.eq(link.select),
-            If(link.select, of_context(lambda h: candidates.eq(deliverable[h]))),
+            self.decide.eq(link.select),
+            If(link.select, self.of_context(lambda h: self.candidates.eq(self.deliverable[h]))),
         ]
 
-        # Claim --------------------------------------------------------------------------------------------------------
+    def addressed(self, name):
+        """Is it the register of this name, of any context, that is accessed?"""
+        if name in REGISTERS.aliases[0].registers:
+            return self.in_context & at(REGISTERS[name], self.word[:CONTEXT_BITS - 2])
+        return at(REGISTERS[name], self.word)
 
-        best_priority = Signal(4)
-        best          = Signal(NUMBER_BITS)
-        claim         = Signal()
-        claimed       = Signal()
-        winner_priority, winner = highest([Mux(candidates[s], priority[s], 0) for s in range(SOURCES)])
-        self.sync += If(decide,
-            best_priority.eq(winner_priority),
-            best.eq(winner)
+    def of_context(self, statement):
+        """The statement made for the hart whose context is accessed."""
+        return Case(self.context, {h: statement(h) for h in self.harts})
+
+    def add_claim(self, link):
+        self.best_priority = Signal(4)
+        self.best          = Signal(NUMBER_BITS)
+        self.claimed       = Signal()
+        claim              = Signal()
+        best_priority, best = highest([Mux(self.candidates[s], self.priority[s], 0) for s in range(SOURCES)])
+        self.sync += If(self.decide,
+            self.best_priority.eq(best_priority),
+            self.best.eq(best)
         )
         self.comb += [
-            claim.eq(link.effect & ~link.write & addressed("CLAIM")),
-            claimed.eq(claim & (best_priority != 0)),
-            link.nothing.eq(claim & (best_priority == 0)),
+            claim.eq(link.effect & ~link.write & self.addressed("CLAIM")),
+            self.claimed.eq(claim & (self.best_priority != 0)),
+            link.nothing.eq(claim & (self.best_priority == 0)),
         ]
 
-        # Reads --------------------------------------------------------------------------------------------------------
-
-        source, in_sources = index(REGISTERS["SOURCE"], word), at(REGISTERS["SOURCE"], word)
+    def add_reads(self, link):
         def gives(value):
             return link.read_data.eq(value)
 
+        none = self.best_priority == 0
         reads = {
-            "LEVEL":       of_context(lambda h: gives(level[h])),
-            "CLAIM":       gives(Mux(best_priority == 0, REGISTERS["CLAIM"]["NONE"].mask,
-                               packed(REGISTERS["CLAIM"], best, best_priority, 0))),
-            "ENABLE":      of_context(lambda h: gives(enable[h])),
-            "DELIVERABLE": gives(candidates),
-            "INSERVICE":   of_context(lambda h: gives(in_service[h])),
-            "PENDING":     gives(pending),
-            "ID":          gives(REGISTERS["ID"].pack(SOURCES=SOURCES, HARTS=len(harts), VERSION=VERSION)),
+            "LEVEL":       self.of_context(lambda h: gives(self.level[h])),
+            "CLAIM":       gives(Mux(none, REGISTERS["CLAIM"]["NONE"].mask,
+                               packed(REGISTERS["CLAIM"], self.best, self.best_priority, 0))),
+            "ENABLE":      self.of_context(lambda h: gives(self.enable[h])),
+            "DELIVERABLE": gives(self.candidates),
+            "INSERVICE":   self.of_context(lambda h: gives(self.in_service[h])),
+            "PENDING":     gives(self.pending),
+            "ID":          gives(REGISTERS["ID"].pack(SOURCES=SOURCES, HARTS=len(self.harts), VERSION=VERSION)),
         }
+        sources = {s: gives(packed(REGISTERS["SOURCE"], self.priority[s], self.edge[s], self.route[s], self.to_any[s]))
+                   for s in range(SOURCES)}
         self.sync += If(link.effect & ~link.write,
             gives(0),
-            If(in_sources,
-                Case(source, {s: gives(packed(REGISTERS["SOURCE"], priority[s], edge[s], route[s], to_any[s]))
-                    for s in range(SOURCES)})
+            If(self.addressed("SOURCE"),
+                Case(index(REGISTERS["SOURCE"], self.word), sources)
             ),
-            *[If(addressed(name), read) for name, read in reads.items()]
+            *[If(self.addressed(name), read) for name, read in reads.items()]
         )
 
-        # Writes: a byte that is not stored counts as 0 in a mask or number, and leaves a register's bits --------------
-
-        stored = Cat(*[Replicate(link.mask[i], 8) for i in range(4)])
-        data   = Signal(32)
-        write  = Signal()
-        single = Signal(SOURCES)  # the source whose number is written
+    def add_commands(self, link):
+        """Writes that set latches or clear them. A byte that is not stored counts as 0 in a mask or number, and leaves
+        a register's bits."""
+        addressed = self.addressed
+        self.stored = Cat(*[Replicate(link.mask[i], 8) for i in range(4)])
+        self.data   = data   = Signal(32)
+        self.write  = write  = Signal()
+        self.single = single = Signal(SOURCES)  # the source whose number is written
         self.comb += [
-            data.eq(link.data & stored),
+            data.eq(link.data & self.stored),
             write.eq(link.effect & link.write),
             If(link.mask[0] & (data[NUMBER_BITS:] == 0),
                 single.eq(1 << data[:NUMBER_BITS])
             ),
-            If(claimed,
-                dropped.eq(1 << best)
+            If(self.claimed,
+                self.dropped.eq(1 << self.best)
             ),
             If(write & addressed("CLEAR"),
-                dropped.eq(data)
+                self.dropped.eq(data)
             ),
             If(write & addressed("RAISE"),
-                raises.eq(data)
+                self.raises.eq(data)
             ),
             If(write & addressed("IPI"),
-                raises.eq(data[:len(harts)] << IPI_SOURCE)
+                self.raises.eq(data[:len(self.harts)] << IPI_SOURCE)
             ),
         ]
-        # What a hart may be given is a register, kept up by the writes that can change it: to compare 32 priorities in
-        # every cycle would be the longest path, and in a simulator the most work.
-        def above(h, priority, route, to_any, level):
-            return (to_any | (route == h)) & (priority > level)
 
-        def hart_access(h):
-            return [
-                If(claimed,
-                    in_service[h].eq(in_service[h] | dropped)
-                ),
-                If(write & addressed("LEVEL") & link.mask[0],
-                    level[h].eq(data),
-                    eligible[h].eq(Cat(*[above(h, priority[s], route[s], to_any[s], data[:4])
-                        for s in range(SOURCES)]))
-                ),
-                If(write & addressed("EOI"),
-                    in_service[h].eq(in_service[h] & ~single)
-                ),
-                If(write & addressed("ENABLE"),
-                    enable[h].eq((enable[h] & ~stored) | data)
-                ),
-                If(write & addressed("MASK"),
-                    enable[h].eq(enable[h] & ~single)
-                ),
-                If(write & addressed("UNMASK"),
-                    enable[h].eq(enable[h] | single)
-                ),
-            ]
-
-        def source_write(s):
-            after = {}
-            registers = {"PRIORITY": priority[s], "EDGE": edge[s], "ROUTE": route[s], "ANY": to_any[s]}
-            for name, register in registers.items():
-                after[name] = Mux(link.mask[fields[name].lsb // 8], data[fields[name].bits], register)
-                yield register.eq(after[name])
-            for h in harts:
-                yield eligible[h][s].eq(above(h, after["PRIORITY"], after["ROUTE"], after["ANY"], level[h]))
-
+    def add_writes(self, link):
+        """Writes of registers, and claims. What a hart may be given is a register, kept up by the writes that can
+        change it: to compare 32 priorities in every cycle would be the longest path, and in a simulator the most
+        work."""
+        sources = {s: list(self.source_write(link, s)) for s in range(SOURCES)}
         self.sync += If(link.effect,
-            of_context(hart_access),
-            If(write & in_sources,
-                Case(source, {s: list(source_write(s)) for s in range(SOURCES)})
+            self.of_context(lambda h: self.hart_access(link, h)),
+            If(self.write & self.addressed("SOURCE"),
+                Case(index(REGISTERS["SOURCE"], self.word), sources)
             )
         )
 
-        # Accounting ---------------------------------------------------------------------------------------------------
+    def hart_access(self, link, h):
+        write, addressed, single = self.write, self.addressed, self.single
+        enable, in_service = self.enable[h], self.in_service[h]
+        return [
+            If(self.claimed,
+                in_service.eq(in_service | self.dropped)
+            ),
+            If(write & addressed("LEVEL") & link.mask[0],
+                self.level[h].eq(self.data),
+                self.eligible[h].eq(Cat(*[above(h, self.priority[s], self.route[s], self.to_any[s], self.data[:4])
+                    for s in range(SOURCES)]))
+            ),
+            If(write & addressed("EOI"),
+                in_service.eq(in_service & ~single)
+            ),
+            If(write & addressed("ENABLE"),
+                enable.eq((enable & ~self.stored) | self.data)
+            ),
+            If(write & addressed("MASK"),
+                enable.eq(enable & ~single)
+            ),
+            If(write & addressed("UNMASK"),
+                enable.eq(enable | single)
+            ),
+        ]
 
+    def source_write(self, link, s):
+        fields = REGISTERS["SOURCE"]
+        after = {}
+        registers = {"PRIORITY": self.priority[s], "EDGE": self.edge[s], "ROUTE": self.route[s], "ANY": self.to_any[s]}
+        for name, register in registers.items():
+            after[name] = Mux(link.mask[fields[name].lsb // 8], self.data[fields[name].bits], register)
+            yield register.eq(after[name])
+        for h in self.harts:
+            yield self.eligible[h][s].eq(above(h, after["PRIORITY"], after["ROUTE"], after["ANY"], self.level[h]))
+
+    def count(self, link, late_accounting):
+        accounting = self.accounting
         self.comb += link.ready.eq(accounting.ready)
         happens = [
-            accounting.rises.eq(rises),
-            accounting.raises.eq(raises),
-            accounting.pending.eq((latch & ~dropped) | high),
-            accounting.waiting.eq(waiting),
-            accounting.dropped.eq(dropped & edge),
-            accounting.claim.eq(claimed),
-            accounting.claimed.eq(best),
+            accounting.rises.eq(self.rises),
+            accounting.raises.eq(self.raises),
+            accounting.pending.eq((self.latch & ~self.dropped) | self.high),
+            accounting.waiting.eq(self.waiting),
+            accounting.dropped.eq(self.dropped & self.edge),
+            accounting.claim.eq(self.claimed),
+            accounting.claimed.eq(self.best),
         ]
         if late_accounting:
             self.sync += happens

@@ -42,19 +42,33 @@ class Accounting(LiteXModule):
 
         # # #
 
-        now  = self.now
-        slot = now[:ROUND_BITS]       # the source that is visited,
-        visited = Signal(ROUND_BITS)  # and the one before
+        self.slot    = self.now[:ROUND_BITS]  # the source that is visited,
+        self.visited = Signal(ROUND_BITS)     # and the one before
         self.sync += [
-            now.eq(now + 1),
-            visited.eq(slot),
-            If(visited == SOURCES - 1,
+            self.now.eq(self.now + 1),
+            self.visited.eq(self.slot),
+            If(self.visited == SOURCES - 1,
                 self.ready.eq(1)
             )
         ]
+        self.add_events(burst_bits)
+        arrivals   = block_ram(Memory(64, SOURCES))  # rises, merged
+        beginnings = Memory(TIME_BITS, SOURCES)
+        taken      = block_ram(Memory(128, SOURCES))  # deliveries, greatest wait, sum of waits
+        self.specials += arrivals, beginnings, taken
+        self.while_idle = [Clock(self.now), Still((*self.arrived, self.recent)), Follows((self.visited,))]
+        self.add_visit(burst_bits, arrivals, beginnings)
+        self.add_claim(beginnings, taken)
+        self.add_read_out(arrivals, taken)
 
-        # Between two visits -------------------------------------------------------------------------------------------
+    def port(self, memory, write=False):
+        port = memory.get_port(write_capable=write, async_read=True)
+        self.specials += port
+        return port
 
+    def add_events(self, burst_bits):
+        """What happens between two visits."""
+        slot = self.slot
         starts      = Signal(SOURCES)
         was_waiting = Signal(SOURCES)
         was_dropped = Signal(SOURCES)
@@ -68,6 +82,7 @@ class Accounting(LiteXModule):
         merged  = [Signal(burst_bits, name=f"merged{s}") for s in range(SOURCES)]   # of them
         phase   = [Signal(ROUND_BITS, name=f"phase{s}") for s in range(SOURCES)]    # slot in which the wait began
         recent  = Signal(SOURCES)                                                   # it began since the last visit
+        self.arrived, self.merged, self.phase, self.recent = arrived, merged, phase, recent
 
         # The visit, overridden by what happens in its cycle. Where nothing happens to any source, nothing is computed.
         self.sync += Case(slot, {s: [arrived[s].eq(0), merged[s].eq(0)] for s in range(SOURCES)})
@@ -100,32 +115,24 @@ class Accounting(LiteXModule):
             recent.eq((recent & ~(1 << slot)) | starts)
         ]
 
-        # The cycle after the visit: arrivals go to their counters, the beginning of a wait to a memory of full times --
-
-        arrivals   = block_ram(Memory(64, SOURCES))  # rises, merged
-        beginnings = Memory(TIME_BITS, SOURCES)
-        taken      = block_ram(Memory(128, SOURCES))  # deliveries, greatest wait, sum of waits
-        self.specials += arrivals, beginnings, taken
-
-        def port(memory, write=False):
-            port = memory.get_port(write_capable=write, async_read=True)
-            self.specials += port
-            return port
-
+    def add_visit(self, burst_bits, arrivals, beginnings):
+        """In the cycle after the visit arrivals go to their counters, the beginning of a wait to a memory of full
+        times."""
+        slot, visited = self.slot, self.visited
         visited_arrived = Signal(burst_bits)
         visited_merged  = Signal(burst_bits)
         visited_recent  = Signal()
         visited_phase   = Signal(ROUND_BITS)
         visited_round   = Signal(TIME_BITS - ROUND_BITS)
         self.sync += [
-            Case(slot, {s: [visited_arrived.eq(arrived[s]), visited_merged.eq(merged[s]), visited_phase.eq(phase[s])]
-                for s in range(SOURCES)}),
-            visited_recent.eq(recent >> slot),
-            visited_round.eq(now[ROUND_BITS:]),
+            Case(slot, {s: [visited_arrived.eq(self.arrived[s]), visited_merged.eq(self.merged[s]),
+                visited_phase.eq(self.phase[s])] for s in range(SOURCES)}),
+            visited_recent.eq(self.recent >> slot),
+            visited_round.eq(self.now[ROUND_BITS:]),
         ]
-        arrival   = port(arrivals)
-        counted   = port(arrivals, write=True)
-        beginning = port(beginnings, write=True)
+        arrival   = self.port(arrivals)
+        counted   = self.port(arrivals, write=True)
+        beginning = self.port(beginnings, write=True)
         so_far      = Signal(64)
         new_rises   = Signal(32)
         new_merges  = Signal(32)
@@ -146,29 +153,30 @@ class Accounting(LiteXModule):
             beginning.we.eq(visited_recent),
             beginning.dat_w.eq(Cat(visited_phase, began_round)),
         ]
+        self.while_idle.append(Follows((visited_phase, visited_round, so_far)))
 
-        # A claim: in the next cycle its wait is known, in the one after that it is counted ----------------------------
-
+    def add_claim(self, beginnings, taken):
+        """In the cycle after a claim its wait is known, in the one after that it is counted."""
         first  = Signal()
         source = Signal(ROUND_BITS)
         short  = Signal()                  # the wait began since the last visit,
         age    = Signal(ROUND_BITS)        # this long ago less one
         second = Signal()
         wait   = Signal(TIME_BITS)
-        begin  = port(beginnings)
-        count  = port(taken, write=True)
+        begin  = self.port(beginnings)
+        count  = self.port(taken, write=True)
         before = Signal(128)               # what was counted before
         self.comb += begin.adr.eq(source)
         self.sync += [
             first.eq(self.claim),
             If(self.claim,
                 source.eq(self.claimed),
-                short.eq(recent >> self.claimed),
-                Case(self.claimed, {s: age.eq(slot - phase[s] - 1) for s in range(SOURCES)})
+                short.eq(self.recent >> self.claimed),
+                Case(self.claimed, {s: age.eq(self.slot - self.phase[s] - 1) for s in range(SOURCES)})
             ),
             second.eq(first),
             If(first,
-                wait.eq(Mux(short, age + 1, now - begin.dat_r - 1)),
+                wait.eq(Mux(short, age + 1, self.now - begin.dat_r - 1)),
                 before.eq(count.dat_r)
             ),
         ]
@@ -180,23 +188,18 @@ class Accounting(LiteXModule):
             new_deliveries.eq(deliveries + 1),
             new_total.eq(total + wait),
             bounded.eq(Mux(wait > WAIT_MAX, WAIT_MAX, wait)),
-            count.adr.eq(Mux(self.ready, source, slot)),
+            count.adr.eq(Mux(self.ready, source, self.slot)),
             count.we.eq(~self.ready | second),
             If(self.ready,
                 count.dat_w.eq(Cat(new_deliveries, Mux(bounded > longest, bounded, longest), new_total))
             ),
         ]
 
-        self.while_idle = [
-            Clock(now),
-            Still((*arrived, recent)),
-            Follows((visited, visited_phase, visited_round, so_far, wait)),
-        ]
+        self.while_idle.append(Follows((wait,)))
 
-        # Read-out -----------------------------------------------------------------------------------------------------
-
-        arrivals_port = port(arrivals)
-        taken_port    = port(taken)
+    def add_read_out(self, arrivals, taken):
+        arrivals_port = self.port(arrivals)
+        taken_port    = self.port(taken)
         shown_arrivals = Signal(64)
         shown_taken    = Signal(128)
         words = {name: COUNTERS[name].offset // 4 for name in (register.name for register in COUNTERS.registers)}

@@ -61,6 +61,19 @@ class Link(LiteXModule):
         self.nothing   = Signal()               # i: in the cycle of `effect`: this is a claim that found nothing
         self.wires     = Signal(n_harts)        # i: interrupt wires, at the controller
 
+        self.add_registers(read_latency, write_latency, delivery_delay, jitter, seed, read_back, write_back, fall_delay)
+
+        # # #
+
+        self.while_idle = []
+        self.add_jitter()
+        self.add_turns()
+        self.add_ways()
+        self.add_totals()
+        self.add_delivery()
+
+    def add_registers(self, read_latency, write_latency, delivery_delay, jitter, seed, read_back, write_back,
+                      fall_delay):
         self.read_latency   = CSRStorage(LATENCY_WIDTH, reset=read_latency,
             description="Cycles that a load takes beyond those at latency 0, both ways together.")
         self.write_latency  = CSRStorage(LATENCY_WIDTH, reset=write_latency,
@@ -85,107 +98,105 @@ class Link(LiteXModule):
             description="Cycles that harts spent waiting for the link, their sum over all harts.")
         self.spurious       = CSRStatus(64, description="Claims that found nothing to deliver.")
 
-        # # #
-
-        self.while_idle = []
-
-        # Jitter: one sequence for accesses and one for deliveries, so that neither disturbs the other -----------------
-
+    def add_jitter(self):
+        """One sequence for accesses and one for deliveries, so that neither disturbs the other."""
         reseed = Signal(reset=1)  # once after reset, too
         self.sync += reseed.eq(self.seed.re)
-        self.access_jitter   = access_jitter   = Jitter(ACCESS_SALT)
-        self.delivery_jitter = delivery_jitter = Jitter(DELIVERY_SALT)
-        for generator in access_jitter, delivery_jitter:
+        self.access_jitter   = Jitter(ACCESS_SALT)
+        self.delivery_jitter = Jitter(DELIVERY_SALT)
+        for generator in self.access_jitter, self.delivery_jitter:
             self.comb += [
                 generator.seed.eq(self.seed.storage),
                 generator.load.eq(reseed),
                 generator.bound.eq(self.jitter.storage),
             ]
 
-        # Accesses: the next hart after the last one that wants the link gets it ---------------------------------------
-
+    def add_turns(self):
+        """Who has the link: the next hart after the last one that wants it."""
         # Where the one that is under way is: attributes, for who proves that none is lost.
-        self.idle      = idle      = Signal(reset=1)
-        self.there     = there     = Signal()                   # on its way there, for `remaining` cycles more
-        self.decide    = decide    = Signal()
-        self.behind    = behind    = Signal(LATENCY_WIDTH)      # cycles of the way back
-        self.back      = back      = Signal()                   # on its way back, for `remaining` cycles more
-        self.answer    = answer    = Signal()
-        self.remaining = remaining = Signal(LATENCY_WIDTH + 1)
-        requests  = Signal(n_harts)
-        chosen    = Signal.like(self.hart)
-        accept    = Signal()
+        self.idle      = Signal(reset=1)
+        self.there     = Signal()                   # on its way there, for `remaining` cycles more
+        self.decide    = Signal()
+        self.behind    = Signal(LATENCY_WIDTH)      # cycles of the way back
+        self.back      = Signal()                   # on its way back, for `remaining` cycles more
+        self.answer    = Signal()
+        self.remaining = Signal(LATENCY_WIDTH + 1)
+        self.requests  = requests = Signal(self.n_harts)
+        self.chosen    = chosen   = Signal.like(self.hart)
+        self.accept    = accept   = Signal()
 
         def first_after(last):
-            order = [(last + 1 + i) % n_harts for i in range(n_harts)]
+            order = [(last + 1 + i) % self.n_harts for i in range(self.n_harts)]
             statement = chosen.eq(order[-1])
             for h in reversed(order[:-1]):
                 statement = If(requests[h], chosen.eq(h)).Else(statement)
             return statement
 
-        chosen_port = {name: Array(getattr(port, name) for port in self.ports)[chosen]
-            for name in ("cmd_write", "cmd_address", "cmd_data", "cmd_mask")}
         self.comb += [
             requests.eq(Cat(*[port.cmd_valid for port in self.ports])),
-            Case(self.hart, {h: first_after(h) for h in range(n_harts)}),
-            accept.eq(idle & self.ready & (requests != 0)),
-            access_jitter.take.eq(accept),
-            self.select.eq(self.selected(there & (remaining == 0))),
+            Case(self.hart, {h: first_after(h) for h in range(self.n_harts)}),
+            accept.eq(self.idle & self.ready & (requests != 0)),
+            self.access_jitter.take.eq(accept),
+            self.select.eq(self.selected(self.there & (self.remaining == 0))),
         ]
         for h, port in enumerate(self.ports):
             self.comb += [
                 port.cmd_ready.eq(accept & (chosen == h)),
-                port.rsp_valid.eq(answer & (self.hart == h)),
+                port.rsp_valid.eq(self.answer & (self.hart == h)),
                 port.rsp_data.eq(self.read_data),
             ]
 
+    def add_ways(self):
+        """An access on its way there, its effect, and its way back."""
+        remaining, behind = self.remaining, self.behind
+        chosen_port = {name: Array(getattr(port, name) for port in self.ports)[self.chosen]
+            for name in ("cmd_write", "cmd_address", "cmd_data", "cmd_mask")}
 
         def ways(latency, back):
-            """The two ways of an access: cycles there, cycles back."""
+            """The two ways: cycles there, cycles back."""
             return (Mux(back.storage < latency.storage, latency.storage - back.storage, 0),
                     Mux(back.storage < latency.storage, back.storage, latency.storage))
 
         read_there, read_behind = ways(self.read_latency, self.read_back)
         write_there, write_behind = ways(self.write_latency, self.write_back)
         self.sync += [
-            decide.eq(self.select),
-            self.effect.eq(decide),
-            answer.eq(0),
+            self.decide.eq(self.select),
+            self.effect.eq(self.decide),
+            self.answer.eq(0),
             If(self.select,
-                there.eq(0)
+                self.there.eq(0)
             ),
-            If(accept,
-                idle.eq(0),
-                there.eq(1),
-                self.hart.eq(chosen),
+            If(self.accept,
+                self.idle.eq(0),
+                self.there.eq(1),
+                self.hart.eq(self.chosen),
                 self.write.eq(chosen_port["cmd_write"]),
                 self.address.eq(chosen_port["cmd_address"]),
                 self.data.eq(chosen_port["cmd_data"]),
                 self.mask.eq(chosen_port["cmd_mask"]),
                 behind.eq(Mux(chosen_port["cmd_write"], write_behind, read_behind)),
-                remaining.eq(access_jitter.value + Mux(chosen_port["cmd_write"], write_there, read_there))
+                remaining.eq(self.access_jitter.value + Mux(chosen_port["cmd_write"], write_there, read_there))
             ).Elif(remaining != 0,
                 remaining.eq(remaining - 1)
             ),
             If(self.effect & (behind != 0),
-                back.eq(1),
+                self.back.eq(1),
                 remaining.eq(behind - 1)
             ),
-            If((self.effect & (behind == 0)) | (back & (remaining == 0)),
-                back.eq(0),
-                answer.eq(1),
-                idle.eq(1)
+            If((self.effect & (behind == 0)) | (self.back & (remaining == 0)),
+                self.back.eq(0),
+                self.answer.eq(1),
+                self.idle.eq(1)
             )
         ]
 
-        # Totals -------------------------------------------------------------------------------------------------------
-
-        stalled = Signal(n_harts)
-        count   = Signal(max=n_harts + 1)
-        self.while_idle += [Countdown(remaining), Clock(self.stall_cycles.status)]
-        self.comb += stalled.eq(requests | Mux(idle, 0, 1 << self.hart))
+    def add_totals(self):
+        stalled = Signal(self.n_harts)
+        count   = Signal(max=self.n_harts + 1)
+        self.while_idle += [Countdown(self.remaining), Clock(self.stall_cycles.status)]
+        self.comb += stalled.eq(self.requests | Mux(self.idle, 0, 1 << self.hart))
         self.sync += [
-            count.eq(sum(stalled[h] for h in range(n_harts))),
+            count.eq(sum(stalled[h] for h in range(self.n_harts))),
             self.stall_cycles.status.eq(self.stall_cycles.status + count),
         ]
         for status, event in (
@@ -195,13 +206,13 @@ class Link(LiteXModule):
         ):
             self.sync += If(event, status.status.eq(status.status + 1))
 
-        # Delivery: changes of the wires are on their way, two of each wire at the most --------------------------------
-
-        seen    = Signal(n_harts)
-        rising  = Signal(n_harts)
-        falling = Signal(n_harts)
+    def add_delivery(self):
+        """Changes of the wires are on their way, two of each wire at the most."""
+        seen    = Signal(self.n_harts)
+        rising  = Signal(self.n_harts)
+        falling = Signal(self.n_harts)
         at_once = Signal()                      # a fall is not late at all
-        jitter  = delivery_jitter.value
+        jitter  = self.delivery_jitter.value
         # Cycles until a change of now is to be seen in the next one: their number less one, and whether it is 0.
         rise      = Signal(LATENCY_WIDTH + 1)
         fall      = Signal(LATENCY_WIDTH + 1)
@@ -215,61 +226,66 @@ class Link(LiteXModule):
             rise_next.eq((self.delivery_delay.storage == 0) & (jitter == 0)),  # rise == 0, but sooner
             fall.eq(self.fall_delay.storage - 1 + jitter),
             fall_next.eq(at_once | ((self.fall_delay.storage == 1) & (jitter == 0))),
-            delivery_jitter.take.eq((rising != 0) | ((falling != 0) & ~at_once)),
+            self.delivery_jitter.take.eq((rising != 0) | ((falling != 0) & ~at_once)),
         ]
         self.sync += seen.eq(self.wires)
-        for h in range(n_harts):
-            up     = Signal(name=f"up{h}")      # the hart's wire, but for a fall that is not late
-            first  = Signal(name=f"first{h}")   # a change is on its way, for so many cycles more
-            left   = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
-            second = Signal(name=f"second{h}")  # and one behind it
-            later  = Signal(LATENCY_WIDTH + 1, name=f"later{h}")
-            change = Signal(name=f"change{h}")  # one sets out,
-            time   = Signal(LATENCY_WIDTH + 1, name=f"time{h}")
-            soon   = Signal(name=f"soon{h}")    # to be there in the next cycle
-            ahead  = Signal(name=f"ahead{h}")   # what set out before it arrives before it
-            arrive = Signal(name=f"arrive{h}")  # the first arrives in the next cycle
-            self.while_idle += [Countdown(left, end=1), Countdown(later, end=1)]
-            self.comb += [
-                self.irq[h].eq(up & ~(falling[h] & at_once)),
-                change.eq(rising[h] | falling[h]),
-                time.eq(Mux(rising[h], rise, fall)),
-                soon.eq(Mux(rising[h], rise_next, fall_next)),
-                arrive.eq(first & (left == 1)),
-                ahead.eq(Mux(second, later, left) <= time),
-            ]
-            self.sync += [
-                If(left != 0,
-                    left.eq(left - 1)
-                ),
-                If(later != 0,
-                    later.eq(later - 1)
-                ),
-                If(arrive,
-                    up.eq(~up),
-                    first.eq(second),
-                    left.eq(later - 1),
-                    second.eq(0)
-                ),
-                If(change,
-                    If(soon,
-                        up.eq(rising[h]),
-                        first.eq(0),
-                        second.eq(0)
-                    ).Elif(~first | (arrive & ~second),
-                        first.eq(1),
-                        left.eq(time)
-                    ).Elif(second & ~arrive,        # a third one: neither it nor the second is seen
-                        second.eq(0)
-                    ).Elif(ahead,
-                        second.eq(1),
-                        later.eq(time)
-                    ).Else(                         # it overtakes the other one: neither is seen
-                        first.eq(0)
-                    )
-                )
-            ]
+        for h in range(self.n_harts):
+            self.deliver(h, rising[h], falling[h], at_once, Mux(rising[h], rise, fall),
+                         Mux(rising[h], rise_next, fall_next))
 
+    def deliver(self, h, rises, falls, at_once, cycles, in_the_next):
+        """The wire of hart `h`: a change that sets out in this cycle is seen so many `cycles` after the next one, or in
+        it; a fall may be seen at once."""
+        up     = Signal(name=f"up{h}")      # the wire, but for a fall that is not late
+        first  = Signal(name=f"first{h}")   # a change is on its way, for so many cycles more
+        left   = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
+        second = Signal(name=f"second{h}")  # and one behind it
+        later  = Signal(LATENCY_WIDTH + 1, name=f"later{h}")
+        change = Signal(name=f"change{h}")  # one sets out,
+        time   = Signal(LATENCY_WIDTH + 1, name=f"time{h}")
+        soon   = Signal(name=f"soon{h}")    # to be there in the next cycle
+        ahead  = Signal(name=f"ahead{h}")   # what set out before it arrives before it
+        arrive = Signal(name=f"arrive{h}")  # the first arrives in the next cycle
+        self.while_idle += [Countdown(left, end=1), Countdown(later, end=1)]
+        self.comb += [
+            self.irq[h].eq(up & ~(falls & at_once)),
+            change.eq(rises | falls),
+            time.eq(cycles),
+            soon.eq(in_the_next),
+            arrive.eq(first & (left == 1)),
+            ahead.eq(Mux(second, later, left) <= time),
+        ]
+        self.sync += [
+            If(left != 0,
+                left.eq(left - 1)
+            ),
+            If(later != 0,
+                later.eq(later - 1)
+            ),
+            If(arrive,
+                up.eq(~up),
+                first.eq(second),
+                left.eq(later - 1),
+                second.eq(0)
+            ),
+            If(change,
+                If(soon,
+                    up.eq(rises),
+                    first.eq(0),
+                    second.eq(0)
+                ).Elif(~first | (arrive & ~second),
+                    first.eq(1),
+                    left.eq(time)
+                ).Elif(second & ~arrive,        # a third one: neither it nor the second is seen
+                    second.eq(0)
+                ).Elif(ahead,
+                    second.eq(1),
+                    later.eq(time)
+                ).Else(                         # it overtakes the other one: neither is seen
+                    first.eq(0)
+                )
+            )
+        ]
     def selected(self, due):
         """When an access is put to the controller, of which `due` says that its latency is over. Here: at once."""
         return due

@@ -22,6 +22,17 @@ class LinePlayer(LiteXModule):
         self.go   = Signal()         # i: whoever receives is ready: the line falls in the next cycle
         self.line = Signal(reset=1)  # o: to the port
 
+        self.add_registers(word)
+
+        # # #
+
+        self.stops  = Signal()
+        self.comb += self.stops.eq(self.run.re & ~self.run.storage)
+        self.add_reader(data_width)
+        self.add_bit_times(clock_hz)
+        self.add_line()
+
+    def add_registers(self, word):
         self.address = CSRStorage(32, description="Physical address of the first byte. The low "
             f"{word.bit_length() - 1} bits are taken as 0. It counts when `run` is written.")
         self.length = CSRStorage(32, description="Bytes, likewise; with 0, a write of `run` does nothing.")
@@ -37,64 +48,60 @@ class LinePlayer(LiteXModule):
         self.late = CSRStatus(32, description="Bits for which the line stayed high since then, because main RAM had "
             "not given the next byte.")
 
-        # # #
-
-        stops = Signal()
-        self.comb += stops.eq(self.run.re & ~self.run.storage)
-
-        # Bytes are read ahead. A read is never broken off: what is not wanted any more is read and dropped ------------
-
+    def add_reader(self, data_width):
+        """Bytes are read ahead. A read is never broken off: what is not wanted any more is read and dropped."""
         reading, drop = Signal(), Signal()
         base, length  = Signal(32), Signal(32)  # of what is being read
-        left    = Signal(32)  # bytes that have not begun
-        playing = Signal()
-        begins  = Signal()
-        take    = Signal()
+        self.left    = Signal(32)  # bytes that have not begun
+        self.playing = Signal()
+        self.begins  = Signal()
+        self.take    = Signal()
         self.reader = reader = WishboneDMAReader(self.bus, endianness="big", fifo_depth=FIFO_WORDS)  # as it is
         reader.add_ctrl()
         self.octets = octets = stream.Converter(data_width, 8)
         self.comb += [
-            begins.eq(self.run.re & self.run.storage & ~self.busy.status & (self.length.storage != 0)),
+            self.begins.eq(self.run.re & self.run.storage & ~self.busy.status & (self.length.storage != 0)),
             reader.base.eq(base),
             reader.length.eq(length),
             reader.enable.eq(reading),
             reader.source.connect(octets.sink),
-            octets.source.ready.eq(take | drop),
-            self.busy.status.eq(reading | playing),
+            octets.source.ready.eq(self.take | drop),
+            self.busy.status.eq(reading | self.playing),
         ]
         self.sync += [
-            If(reading & (left == 0),
+            If(reading & (self.left == 0),
                 drop.eq(1)
             ),
             If(drop & reader.done & ~octets.source.valid,
                 reading.eq(0)
             ),
-            If(stops,
+            If(self.stops,
                 drop.eq(1)
             ),
-            If(begins,
+            If(self.begins,
                 reading.eq(1),
                 drop.eq(0),
                 base.eq(self.address.storage),
-                length.eq(self.length.storage + word - 1)  # of whole words
+                length.eq(self.length.storage + data_width // 8 - 1)  # of whole words
             ),
         ]
 
-        # Bit times: `phase` grows by `baud` a cycle and loses `clock_hz` with each edge, where it is not negative -----
-
+    def add_bit_times(self, clock_hz):
+        """`phase` grows by `baud` a cycle and loses `clock_hz` with each edge, where it is not negative."""
         width = clock_hz.bit_length() + 2
-        phase = Signal((width, True))
-        step  = Signal((width, True))   # of a cycle with an edge
-        first = Signal((width, True))   # in the first cycle: half a cycle is added, which rounds to the nearest
-        edge  = Signal()
-        self.comb += edge.eq(~phase[-1])
+        self.phase = Signal((width, True))
+        self.step  = Signal((width, True))   # of a cycle with an edge
+        self.first = Signal((width, True))   # in the first cycle: half a cycle is added, which rounds to the nearest
+        self.edge  = Signal()
+        self.slope = self.baud.storage[:width - 1]
+        self.comb += self.edge.eq(~self.phase[-1])
         self.sync += [
-            step.eq(self.baud.storage[:width - 1] - clock_hz),
-            first.eq(step + ((self.baud.storage[:width - 1] - 1) >> 1)),
+            self.step.eq(self.slope - clock_hz),
+            self.first.eq(self.step + ((self.slope - 1) >> 1)),
         ]
 
-        # The line -----------------------------------------------------------------------------------------------------
-
+    def add_line(self):
+        left, playing, take, edge, octets = self.left, self.playing, self.take, self.edge, self.octets
         waiting = Signal()  # for the sign
         starts  = Signal()
         over    = Signal()  # what was played before, so that a character may begin
@@ -107,9 +114,9 @@ class LinePlayer(LiteXModule):
             take.eq(starts | (over & (left != 0) & octets.source.valid)),
         ]
         self.sync += [
-            phase.eq(phase + self.baud.storage[:width - 1]),
+            self.phase.eq(self.phase + self.slope),
             If(edge,
-                phase.eq(phase + step)
+                self.phase.eq(self.phase + self.step)
             ),
             If(playing & edge & (bit != PAUSE),
                 bit.eq(bit + 1),
@@ -128,19 +135,19 @@ class LinePlayer(LiteXModule):
             If(starts,
                 waiting.eq(0),
                 playing.eq(1),
-                phase.eq(first)
+                self.phase.eq(self.first)
             ),
             If(take,
                 bit.eq(0),
                 Cat(self.line, shift).eq(Cat(0, octets.source.data)),
                 left.eq(left - 1)
             ),
-            If(stops,
+            If(self.stops,
                 waiting.eq(0),
                 playing.eq(0),
                 self.line.eq(1)
             ),
-            If(begins,
+            If(self.begins,
                 waiting.eq(1),
                 left.eq(self.length.storage),
                 self.played.status.eq(0),

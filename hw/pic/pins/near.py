@@ -40,6 +40,31 @@ class RemotePIC(LiteXModule):
         self.sources = Signal(SOURCES)  # i: the interrupt wires of the sources
         self.counters_bus = wishbone.Interface(data_width=32, adr_width=30)
 
+        self.add_registers()
+
+        # # #
+
+        self.courier = courier = Courier(pads, symbol_cycles)
+        self.patience = patience(len(pads.tx_data), symbol_cycles)
+        self.joined   = Signal()
+        self.down     = Signal()
+        self.overdue  = Signal()     # pulse: an access has waited for too long, whatever the reason
+        self.sync += [
+            If(courier.resent,
+                self.resent.status.eq(self.resent.status + 1)
+            ),
+            If(courier.wrong,
+                self.dropped.status.eq(self.dropped.status + 1)
+            ),
+        ]
+        self.add_joining(link)
+        self.add_sources()
+        self.add_accesses(link)
+        self.add_round_trips(link)
+        self.add_counters()
+        self.add_messages(link)
+
+    def add_registers(self):
         self.status = CSRStatus(fields=[
             CSRField("joined", 1, description="The controller answers."),
             CSRField("down",   1, description="Nobody answers: loads give 0x7fffffff, stores are dropped."),
@@ -60,37 +85,23 @@ class RemotePIC(LiteXModule):
         self.merged_rises = CSRStatus(32, description="Rises of sources' wires that came before an earlier one of the "
             "same source had been taken to the controller: there they are one.")
 
-        # # #
+    def comes(self, kind):
+        return self.courier.received & (self.courier.received_kind == NUMBERS[kind])
 
-        self.courier = courier = Courier(pads, symbol_cycles)
+    def received(self, kind, name):
+        return field(kind, name, self.courier.received_body)
 
-        def comes(kind):
-            return courier.received & (courier.received_kind == NUMBERS[kind])
-
-        def received(kind, name):
-            return field(kind, name, courier.received_body)
-
-        self.sync += [
-            If(courier.resent,
-                self.resent.status.eq(self.resent.status + 1)
-            ),
-            If(courier.wrong,
-                self.dropped.status.eq(self.dropped.status + 1)
-            ),
-        ]
-
-        # Joining: the controller is reset with the SoC ----------------------------------------------------------------
-
-        period = 4 * patience(len(pads.tx_data), symbol_cycles)
-        joined  = Signal()
-        down    = Signal()
-        lost    = Signal()     # it had joined
-        wrong   = Signal()
-        fits    = Signal()
-        overdue = Signal()     # pulse: an access has waited for too long, whatever the reason
-        join    = Signal()     # pulse: it is asked
-        left    = Signal(max=period + 1)
-        joins   = Signal(max=ATTEMPTS + 1)
+    def add_joining(self, link):
+        """The controller is reset with the SoC."""
+        courier, joined, down = self.courier, self.joined, self.down
+        comes, received = self.comes, self.received
+        period = 4 * self.patience
+        self.lost = lost = Signal()     # it had joined
+        self.join = join = Signal()     # pulse: it is asked
+        self.left = left = Signal(max=period + 1)
+        wrong = Signal()
+        fits  = Signal()
+        joins = Signal(max=ATTEMPTS + 1)
         self.comb += [
             self.status.fields.joined.eq(joined),
             self.status.fields.down.eq(down),
@@ -118,23 +129,23 @@ class RemotePIC(LiteXModule):
                 ),
                 self.chip_clock.status.eq(received("JOINED", "clock_hz"))
             ),
-            If(joined & (courier.gave_up | overdue),
+            If(joined & (courier.gave_up | self.overdue),
                 joined.eq(0),
                 lost.eq(1),
                 down.eq(1)
             ),
         ]
-        self.comb += courier.restart.eq(Mux(joined, courier.gave_up | overdue, comes("JOINED")))
+        self.comb += courier.restart.eq(Mux(joined, courier.gave_up | self.overdue, comes("JOINED")))
         self.while_idle = [Countdown(left)]
 
-        # Sources: where each wire is, and whether it rose since that was told last ------------------------------------
-
-        seen   = Signal(SOURCES)
+    def add_sources(self):
+        """Where each wire is, and whether it rose since that was told last."""
+        self.seen = seen = Signal(SOURCES)
+        self.rose = rose = Signal(SOURCES)
+        self.news = news = Signal()
+        self.tell = tell = Signal()      # pulse: what is news now is taken
         told   = Signal(SOURCES)
         rises  = Signal(SOURCES)
-        rose   = Signal(SOURCES)
-        news   = Signal()
-        tell   = Signal()      # pulse: what is news now is taken
         merged = Signal(SOURCES)
         number = Signal(max=SOURCES + 1)
         self.comb += [
@@ -150,37 +161,31 @@ class RemotePIC(LiteXModule):
             If(tell,
                 told.eq(seen)
             ),
-            If(~joined,
+            If(~self.joined,
                 seen.eq(0),
                 rose.eq(0),
                 told.eq(0)
             ),
         ]
 
-        # Accesses of harts --------------------------------------------------------------------------------------------
-
-        asked    = Signal()          # the access is on its way
+    def add_accesses(self, link):
+        """Of harts."""
+        down, comes, received = self.down, self.comes, self.received
+        self.asked  = asked  = Signal()  # the access is on its way
+        self.passed = passed = Signal()  # what came after it has been told once already
+        self.ask    = ask    = Signal()  # pulse: it is taken
         answered = Signal()
-        passed   = Signal()          # what came after it has been told once already
         data     = Signal(32)
         nothing  = Signal()
         irq      = Signal(link.n_harts)
         alarm    = Signal(link.n_harts)  # harts that have not looked since the link is down
-        ask      = Signal()          # pulse: it is taken
         self.comb += [
             link.answered.eq(answered | down),
             link.read_data.eq(data),
             link.nothing.eq(nothing & ~link.write),
             link.wires.eq(Mux(down, alarm, irq)),
         ]
-        elapsed = Signal(TIME_WIDTH)
-        self.comb += overdue.eq(elapsed == ATTEMPTS * patience(len(pads.tx_data), symbol_cycles))
         self.sync += [
-            If(link.due & ~link.answered,
-                elapsed.eq(elapsed + 1)
-            ).Else(
-                elapsed.eq(0)
-            ),
             If(~down,
                 alarm.eq((1 << link.n_harts) - 1)
             ).Elif(link.effect & ~link.write,
@@ -193,22 +198,11 @@ class RemotePIC(LiteXModule):
                 answered.eq(0),
                 asked.eq(0),
                 passed.eq(0)
-            ).Elif(tell & link.due & ~asked,
+            ).Elif(self.tell & link.due & ~asked,
                 passed.eq(1)
             ),
             If(comes("ANSWER") | comes("DONE"),
-                answered.eq(1),
-                self.round_trip.status.eq(elapsed + 1),
-                If(elapsed >= self.longest.status,
-                    self.longest.status.eq(elapsed + 1)
-                ),
-                If(elapsed + 1 < self.shortest.status,
-                    self.shortest.status.eq(elapsed + 1)
-                )
-            ),
-            If(self.clear.re,
-                self.shortest.status.eq(self.shortest.status.reset),
-                self.longest.status.eq(0)
+                answered.eq(1)
             ),
             If(comes("ANSWER"),
                 data.eq(received("ANSWER", "data")),
@@ -221,13 +215,37 @@ class RemotePIC(LiteXModule):
             *[If(comes(kind), irq.eq(received(kind, "irq"))) for kind in ("ANSWER", "DONE", "WIRES")],
         ]
 
-        # Counters -----------------------------------------------------------------------------------------------------
+    def add_round_trips(self, link):
+        """How long accesses take, and that one takes too long."""
+        elapsed = Signal(TIME_WIDTH)
+        self.comb += self.overdue.eq(elapsed == ATTEMPTS * self.patience)
+        self.sync += [
+            If(link.due & ~link.answered,
+                elapsed.eq(elapsed + 1)
+            ).Else(
+                elapsed.eq(0)
+            ),
+            If(self.comes("ANSWER") | self.comes("DONE"),
+                self.round_trip.status.eq(elapsed + 1),
+                If(elapsed >= self.longest.status,
+                    self.longest.status.eq(elapsed + 1)
+                ),
+                If(elapsed + 1 < self.shortest.status,
+                    self.shortest.status.eq(elapsed + 1)
+                )
+            ),
+            If(self.clear.re,
+                self.shortest.status.eq(self.shortest.status.reset),
+                self.longest.status.eq(0)
+            ),
+        ]
 
-        bus = self.counters_bus
+    def add_counters(self):
+        bus, down, comes, received = self.counters_bus, self.down, self.comes, self.received
+        self.fetch  = fetch  = Signal()  # pulse: the question is taken
+        self.wanted = wanted = Signal()
         fetching = Signal()
-        fetch    = Signal()          # pulse: the question is taken
         stale    = Signal()          # whoever asked has gone
-        wanted   = Signal()
         self.comb += wanted.eq(bus.cyc & bus.stb & ~bus.ack & ~fetching)
         self.sync += [
             bus.ack.eq(wanted & down),
@@ -249,7 +267,9 @@ class RemotePIC(LiteXModule):
             ),
         ]
 
-        # What is sent next: news of sources before an access that may depend on them, but only once -------------------
+    def add_messages(self, link):
+        """What is sent next: news of sources before an access that may depend on them, but only once."""
+        courier = self.courier
 
         def message(kind, taken, **values):
             return [
@@ -260,18 +280,18 @@ class RemotePIC(LiteXModule):
             ]
 
         word = link.address[2:]
-        self.comb += If(~joined,
-            If(~lost & (left == 0),
-                *message("JOIN", join)
+        self.comb += If(~self.joined,
+            If(~self.lost & (self.left == 0),
+                *message("JOIN", self.join)
             )
-        ).Elif(news & ~(passed & link.due & ~asked),
-            *message("SOURCES", tell, wires=seen, rises=rose)
-        ).Elif(link.due & ~asked,
+        ).Elif(self.news & ~(self.passed & link.due & ~self.asked),
+            *message("SOURCES", self.tell, wires=self.seen, rises=self.rose)
+        ).Elif(link.due & ~self.asked,
             If(link.write,
-                *message("WRITE", ask, hart=link.hart, word=word, mask=link.mask, data=link.data)
+                *message("WRITE", self.ask, hart=link.hart, word=word, mask=link.mask, data=link.data)
             ).Else(
-                *message("READ", ask, hart=link.hart, word=word)
+                *message("READ", self.ask, hart=link.hart, word=word)
             )
-        ).Elif(wanted,
-            *message("COUNTER", fetch, word=bus.adr[:COUNTER_BITS])
+        ).Elif(self.wanted,
+            *message("COUNTER", self.fetch, word=self.counters_bus.adr[:COUNTER_BITS])
         )
