@@ -59,16 +59,26 @@ class InterlockSoC(SoCCore):
         self.host     = HostPort()
         self.identity = Identity(UNSIGNED, config.harts, config.clock_hz)
 
-        # Memory -------------------------------------------------------------------------------------------------------
-
         self.add_main_ram(config)
         self.add_window("main_ram")
-
         self.dma = CopyEngine(data_width=self.cpu.dma_bus.data_width)
         self.dma_bus.add_master("dma", self.dma.bus)
 
-        # Devices on the shared bus ------------------------------------------------------------------------------------
+        self.add_devices(config)
+        self.add_disks(config)
+        self.add_hart_windows(config)
+        self.join_interrupts(config)
 
+        cycle = Signal(64)      # since reset, as every hart's mcycle
+        self.while_idle = [Clock(cycle)]
+        self.sync += cycle.eq(cycle + 1)
+        self.comb += self.trace.cycle.eq(cycle)
+
+        if config.ethers:
+            self.add_ether(config, cycle)
+
+    def add_devices(self, config):
+        """On the shared bus, those that every machine has."""
         self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
         self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
         self.trace = TracePort(config.harts, config.trace_depth)
@@ -83,17 +93,19 @@ class InterlockSoC(SoCCore):
         ):
             self.add_window(name, bus)
 
+    def add_disks(self, config):
         self.disks = []
         for n in range(config.disks):
             disk = DiskController(self.device_port(config, config.cluster().device_ports - 1 - n),
-                                  regions["main_ram"].size)
+                                  self.map["main_ram"].size)
             self.add_module(f"disk{n}", disk)
             self.add_window(f"disk{n}", disk.bus)
             self.comb += self.sources[SOURCE_DISK - n].eq(disk.irq)
             self.disks.append(disk)
 
-        # Devices on the harts' own ports ------------------------------------------------------------------------------
-
+    def add_hart_windows(self, config):
+        """What harts reach by a port of their own."""
+        regions = self.map
         for hart, port in enumerate(self.cpu.hart_io):
             self.add_module(f"hart_io{hart}", HartIOSplitter(self.hart_port(config, hart, port), [
                 (regions["pic_window"].origin, regions["pic_window"].size, self.link.ports[hart]),
@@ -102,8 +114,7 @@ class InterlockSoC(SoCCore):
         self.add_window("pic_window")
         self.add_window("trace_window")
 
-        # Interrupts ---------------------------------------------------------------------------------------------------
-
+    def join_interrupts(self, config):
         self.comb += [
             self.sources[SOURCE_TIMER:SOURCE_TIMER + config.harts].eq(self.cpu.timer_interrupt),
             self.sources[SOURCE_UART0].eq(self.uart0.irq),
@@ -111,16 +122,6 @@ class InterlockSoC(SoCCore):
             self.sources[SOURCE_ARRIVALS:SOURCE_ARRIVALS + WIRES].eq(self.arrivals.irq),
             self.cpu.external_interrupt.eq(self.link.irq),
         ]
-
-        # Time: cycles since reset, as every hart's mcycle -------------------------------------------------------------
-
-        cycle = Signal(64)
-        self.while_idle = [Clock(cycle)]
-        self.sync += cycle.eq(cycle + 1)
-        self.comb += self.trace.cycle.eq(cycle)
-
-        if config.ethers:
-            self.add_ether(config, cycle)
 
     def add_csr_bridge(self, name="csr", **options):
         """As LiteX's; a store of less than a word does nothing, where LiteX would take the bus's other bytes for the

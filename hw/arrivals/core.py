@@ -21,6 +21,18 @@ class ArrivalPlayer(LiteXModule):
     def __init__(self):
         self.irq = Signal(WIRES)  # o: levels: up from an arrival to its acknowledgement
 
+        self.add_registers()
+
+        # # #
+
+        memory = Memory(32, ENTRIES)  # not an attribute: LiteX would put it on the CSR bus
+        write_port = memory.get_port(write_capable=True)
+        read_port  = memory.get_port()
+        self.specials += memory, write_port, read_port
+        self.add_list(write_port)
+        self.add_playing(read_port)
+
+    def add_registers(self):
         self.index = CSRStorage(ENTRIES.bit_length() - 1, write_from_dev=True, description="Where the next write of "
             f"`entry` goes. Each of those moves it on by one, from {ENTRIES - 1:,} to 0.")
         self.entry = CSRStorage(32, description="**A write enters it in the list** at `index`. Bits "
@@ -36,13 +48,7 @@ class ArrivalPlayer(LiteXModule):
         self.lost = CSRStatus(32, description="Those of them that found their wire still up: one interrupt answers "
             "both.")
 
-        # # #
-
-        memory = Memory(32, ENTRIES)  # not an attribute: LiteX would put it on the CSR bus
-        write_port = memory.get_port(write_capable=True)
-        read_port  = memory.get_port()
-        self.specials += memory, write_port, read_port
-
+    def add_list(self, write_port):
         entering = Signal()
         self.comb += [
             entering.eq(self.entry.re),
@@ -53,6 +59,7 @@ class ArrivalPlayer(LiteXModule):
             self.index.dat_w.eq(self.index.storage + 1),
         ]
 
+    def add_playing(self, read_port):
         playing  = Signal()
         fetching = Signal(2)              # cycles until entry 0 is at the port
         position = Signal(max=ENTRIES)    # of the entry that is at the port, or will be in the next cycle

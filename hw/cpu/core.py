@@ -106,7 +106,15 @@ class InterlockCluster(litex_cpu.CPU):
             "i_reset": ResetSignal("sys") | self.reset,
             "i_external_interrupt": self.external_interrupt,
             "o_timer_interrupt": self.timer_interrupt,
+            **self.wishbone_ports(),
+            **self.native_ports(),
+            **self.hart_ports(),
         }
+        self.specials += Instance("InterlockCluster", **ports)
+        self.platform.add_source(str(generate_cluster(**vars(self.parameters))))
+
+    def wishbone_ports(self):
+        ports = {}
         for name, bus, master in (("pbus", self.pbus, True), ("clint_bus", self.clint_bus, False),
                                   ("dma_bus", self.dma_bus, False)):
             out, into = ("o", "i") if master else ("i", "o")
@@ -120,16 +128,19 @@ class InterlockCluster(litex_cpu.CPU):
                 f"{into}_{name}_DAT_MISO": bus.dat_r,
                 f"{into}_{name}_ACK": bus.ack,
             }
-        ports["i_clint_bus_ADR"] = self.clint_bus.adr[:14]
         # The cluster ends an access at ACK and looks at ERR only then.
-        ports |= {
+        return ports | {
+            "i_clint_bus_ADR": self.clint_bus.adr[:14],
             "i_pbus_ACK": self.pbus.ack | self.pbus.err,
             "i_pbus_ERR": self.pbus.err,
             "o_pbus_CTI": self.pbus.cti,
             "o_pbus_BTE": self.pbus.bte,
         }
+
+    def native_ports(self):
         native = [("ibus", self.ibus, "o", "i"), ("dbus", self.dbus, "o", "i")]
         native += [(f"device_port_{n}", port, "i", "o") for n, port in enumerate(self.device_ports)]
+        ports = {f"o_device_port_{n}_busy": port.busy for n, port in enumerate(self.device_ports)}
         for name, port, out, into in native:
             ports |= {
                 f"{out}_{name}_cmd_valid": port.cmd.valid,
@@ -144,8 +155,12 @@ class InterlockCluster(litex_cpu.CPU):
                 f"{out}_{name}_rdata_ready": port.rdata.ready,
                 f"{into}_{name}_rdata_payload_data": port.rdata.data,
             }
-        ports |= {f"o_device_port_{n}_busy": port.busy for n, port in enumerate(self.device_ports)}
-        for h, io in enumerate(self.hart_io):
+        return ports
+
+    def hart_ports(self):
+        """Each hart's own port, and what it tells of what it does."""
+        ports = {}
+        for h, (io, probe) in enumerate(zip(self.hart_io, self.probe, strict=True)):
             ports |= {
                 f"o_hart_io_{h}_cmd_valid": io.cmd_valid,
                 f"i_hart_io_{h}_cmd_ready": io.cmd_ready,
@@ -156,12 +171,10 @@ class InterlockCluster(litex_cpu.CPU):
                 f"i_hart_io_{h}_rsp_valid": io.rsp_valid,
                 f"i_hart_io_{h}_rsp_payload": io.rsp_data,
             }
-        for h, probe in enumerate(self.probe):
             for field, _ in probe_layout:
                 netlist_name = {"trap_pc": "trapPc"}.get(field, field)
                 ports[f"o_probe_{h}_{netlist_name}"] = getattr(probe, field)
-        self.specials += Instance("InterlockCluster", **ports)
-        self.platform.add_source(str(generate_cluster(**vars(self.parameters))))
+        return ports
 
 
 def register(parameters: ClusterParameters) -> None:

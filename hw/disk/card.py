@@ -128,78 +128,85 @@ class Commands(LiteXModule):
 
         # # #
 
-        cmdw, cmdr = pins.cmdw, pins.cmdr
-        count   = Signal(max=32)
-        rest    = Signal(max=gap + BLOCK_CLOCKS + 1)
-        index, argument, kind = Signal(6), Signal(32), Signal(2)
-        checked, wake = Signal(), Signal()
-        wrong   = Signal()
-        sum7    = Signal(7)             # CRC of what was sent, or has come
-        byte    = Signal(8)
-        adds    = Signal()
-        clears  = Signal()
-        last    = Signal()
-        long    = Signal()
-        expected = Signal(8)
-        self.comb += [
-            long.eq(kind == ANSWER_KINDS["LONG"]),
-            expected.eq(Mux(long, 0x3f, index)),
-            cmdw.cmd_type.eq(kind),
-            cmdw.last.eq(last),
-            cmdw.data.eq(byte),
-            last.eq(count == Mux(wake, WAKE_BYTES - 1, 5)),
-            cmdr.sink.cmd_type.eq(kind),
-            cmdr.sink.data_type.eq(SDCARD_CTRL_DATA_TRANSFER_NONE),
-            cmdr.sink.length.eq(Mux(long, 17, 6)),
-        ]
-        self.sync += [
-            If(self.block,
-                rest.eq(gap + BLOCK_CLOCKS)
-            ).Elif(self.done,
-                rest.eq(gap)
-            ).Elif((rest != 0) & pins.clock,
-                rest.eq(rest - 1)
-            ),
-            If(clears,
-                sum7.eq(0)
-            ).Elif(adds,
-                sum7.eq(Cat(*crc(sum7, [byte[7 - n] for n in range(8)], 0x09)))
-            ),
-        ]
+        self.count   = Signal(max=32)   # of the bytes sent, or come
+        self.index_now, self.argument_now, self.kind_now = Signal(6), Signal(32), Signal(2)     # of the one under way
+        self.checked_now, self.wake_now = Signal(), Signal()
+        self.wrong   = Signal()         # so is its answer
+        self.sum7    = Signal(7)        # CRC of what was sent, or has come
+        self.byte    = Signal(8)
+        self.adds    = Signal()         # the byte to it
+        self.clears  = Signal()
+        self.rest    = Signal(max=gap + BLOCK_CLOCKS + 1)   # of the gap, in clocks
+        self.add_gap(pins, gap)
+        self.add_sum()
+        self.fsm = FSM(reset_state="IDLE")
+        self.add_begin()
+        self.add_sending(pins.cmdw)
+        self.add_answer(pins.cmdr)
+        self.fsm.act("DONE",
+            self.done.eq(1),
+            NextState("IDLE")
+        )
 
-        self.fsm = fsm = FSM(reset_state="IDLE")
-        fsm.act("IDLE",
-            self.idle.eq(rest == 0),
-            clears.eq(1),
-            NextValue(count, 0),
-            If(self.go & (rest == 0),
+    def add_gap(self, pins, gap):
+        self.sync += If(self.block,
+            self.rest.eq(gap + BLOCK_CLOCKS)
+        ).Elif(self.done,
+            self.rest.eq(gap)
+        ).Elif((self.rest != 0) & pins.clock,
+            self.rest.eq(self.rest - 1)
+        )
+
+    def add_sum(self):
+        self.sync += If(self.clears,
+            self.sum7.eq(0)
+        ).Elif(self.adds,
+            self.sum7.eq(Cat(*crc(self.sum7, [self.byte[7 - n] for n in range(8)], 0x09)))
+        )
+
+    def add_begin(self):
+        self.fsm.act("IDLE",
+            self.idle.eq(self.rest == 0),
+            self.clears.eq(1),
+            NextValue(self.count, 0),
+            If(self.go & (self.rest == 0),
                 self.started.eq(1),
                 NextValue(self.fault, FAULTS["NONE"]),
-                NextValue(wrong, 0),
-                NextValue(index, self.index),
-                NextValue(argument, self.argument),
-                NextValue(kind, Mux(self.wake, ANSWER_KINDS["NONE"], self.kind)),
-                NextValue(checked, self.checked),
-                NextValue(wake, self.wake),
+                NextValue(self.wrong, 0),
+                NextValue(self.index_now, self.index),
+                NextValue(self.argument_now, self.argument),
+                NextValue(self.kind_now, Mux(self.wake, ANSWER_KINDS["NONE"], self.kind)),
+                NextValue(self.checked_now, self.checked),
+                NextValue(self.wake_now, self.wake),
                 NextState("SEND")
             )
         )
-        fsm.act("SEND",
+
+    def add_sending(self, cmdw):
+        count, byte, wake = self.count, self.byte, self.wake_now
+        last = Signal()
+        self.comb += [
+            cmdw.cmd_type.eq(self.kind_now),
+            cmdw.last.eq(last),
+            cmdw.data.eq(byte),
+            last.eq(count == Mux(wake, WAKE_BYTES - 1, 5)),
+        ]
+        self.fsm.act("SEND",
             cmdw.valid.eq(1),
             Case(count, {
-                0: byte.eq(Cat(index, Constant(1, 2))),
-                **{1 + n: byte.eq(argument[24 - 8 * n:32 - 8 * n]) for n in range(4)},
-                "default": byte.eq(Cat(1, sum7)),
+                0: byte.eq(Cat(self.index_now, Constant(1, 2))),
+                **{1 + n: byte.eq(self.argument_now[24 - 8 * n:32 - 8 * n]) for n in range(4)},
+                "default": byte.eq(Cat(1, self.sum7)),
             }),
             If(wake, byte.eq(0xff)),
             If(cmdw.ready,
-                adds.eq(1),
+                self.adds.eq(1),
                 NextValue(count, count + 1),
                 If(last,
                     self.sent.eq(1),
-                    clears.eq(1),
+                    self.clears.eq(1),
                     NextValue(count, 0),
-                    If(kind == ANSWER_KINDS["NONE"],
+                    If(self.kind_now == ANSWER_KINDS["NONE"],
                         NextState("DONE")
                     ).Else(
                         NextState("ANSWER")
@@ -207,8 +214,20 @@ class Commands(LiteXModule):
                 )
             )
         )
-        # The last byte of an answer that busy follows stays with LiteSDCard, and its CRC: what comes last is no byte.
-        fsm.act("ANSWER",
+
+    def add_answer(self, cmdr):
+        """The last byte of an answer that busy follows stays with LiteSDCard, and its CRC: what comes last is none."""
+        count, byte, kind, checked = self.count, self.byte, self.kind_now, self.checked_now
+        long     = Signal()
+        expected = Signal(8)
+        self.comb += [
+            long.eq(kind == ANSWER_KINDS["LONG"]),
+            expected.eq(Mux(long, 0x3f, self.index_now)),
+            cmdr.sink.cmd_type.eq(kind),
+            cmdr.sink.data_type.eq(SDCARD_CTRL_DATA_TRANSFER_NONE),
+            cmdr.sink.length.eq(Mux(long, 17, 6)),
+        ]
+        self.fsm.act("ANSWER",
             cmdr.sink.valid.eq(1),
             cmdr.source.ready.eq(1),
             byte.eq(cmdr.source.data),
@@ -219,26 +238,22 @@ class Commands(LiteXModule):
                     NextState("DONE")
                 ).Else(
                     NextValue(count, count + 1),
-                    adds.eq(1),
+                    self.adds.eq(1),
                     If(long & (count == 0),
-                        clears.eq(1)        # its CRC is that of the register that it carries
+                        self.clears.eq(1)        # its CRC is that of the register that it carries
                     ),
                     If(long | ~cmdr.source.last,
                         NextValue(self.response, Cat(byte, self.response))
                     ),
                     If((count == 0) & checked & (byte != expected),
-                        NextValue(wrong, 1)
+                        NextValue(self.wrong, 1)
                     ),
                     If(cmdr.source.last,
-                        If(wrong | (checked & (kind != ANSWER_KINDS["BUSY"]) & (byte != Cat(1, sum7))),
+                        If(self.wrong | (checked & (kind != ANSWER_KINDS["BUSY"]) & (byte != Cat(1, self.sum7))),
                             NextValue(self.fault, FAULTS["ANSWER"])
                         ),
                         NextState("DONE")
                     )
                 )
             )
-        )
-        fsm.act("DONE",
-            self.done.eq(1),
-            NextState("IDLE")
         )

@@ -23,34 +23,39 @@ class DiskController(LiteXModule):
 
         # # #
 
-        self.pio    = pio    = ProgrammedIO()
-        self.engine = engine = Engine(port, ram_bytes, medium, pio)
-        rings       = engine.rings
-
-        enable      = Signal(3)     # RING, DATA, DONE
-        data_cycles = Signal(8, reset=LEAST_DATA_CYCLES)
-        pending     = Signal()
+        self.pio    = pio = ProgrammedIO()
+        self.engine = Engine(port, ram_bytes, medium, pio)
+        self.enable      = Signal(3)     # RING, DATA, DONE
+        self.data_cycles = Signal(8, reset=LEAST_DATA_CYCLES)
+        pending = Signal()
+        rings   = self.engine.rings
         self.comb += [
             pending.eq(rings.cq_tail != rings.cq_head),
-            self.irq.eq((Cat(pending, pio.data, pio.done) & enable) != 0),
+            self.irq.eq((Cat(pending, pio.data, pio.done) & self.enable) != 0),
         ]
+        self.access = Signal()      # its first cycle
+        self.word   = self.bus.adr[:10]
+        self.registers = Decoder(REGISTERS, self.access, self.word, self.bus.we, self.bus.sel, self.bus.dat_w)
+        self.add_bus()
+        self.add_reads()
+        self.add_commands()
+        self.add_writes()
 
-        # Bus: an access takes effect in its first cycle and is acknowledged in its last one ---------------------------
-
-        access = Signal()
+    def add_bus(self):
+        """An access takes effect in its first cycle and is acknowledged in its last one."""
+        access = self.access
         begun  = Signal()
         wait   = Signal(8)
-        word   = self.bus.adr[:10]
         slow   = Signal()
         self.comb += [
             access.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack & ~begun),
-            slow.eq((word == REGISTERS["DATA"].offset // 4) & (data_cycles > LEAST_DATA_CYCLES)),
+            slow.eq((self.word == REGISTERS["DATA"].offset // 4) & (self.data_cycles > LEAST_DATA_CYCLES)),
         ]
         self.sync += [
             self.bus.ack.eq(access & ~slow),
             If(access & slow,
                 begun.eq(1),
-                wait.eq(data_cycles - LEAST_DATA_CYCLES)
+                wait.eq(self.data_cycles - LEAST_DATA_CYCLES)
             ),
             If(begun,
                 wait.eq(wait - 1),
@@ -61,12 +66,13 @@ class DiskController(LiteXModule):
             )
         ]
 
-        registers = Decoder(REGISTERS, access, word, self.bus.we, self.bus.sel, self.bus.dat_w)
-        reads, writes, value, field = registers.reads, registers.writes, registers.value, registers.field
-        self.sync += If(access, registers.given(
+    def add_reads(self):
+        pio, engine, enable = self.pio, self.engine, self.enable
+        rings = engine.rings
+        self.sync += If(self.access, self.registers.given(
             self.bus.dat_r,
             BUILT       = (TAGS, CLUSTER_SECTORS),
-            SECTORS     = medium.sectors,
+            SECTORS     = self.medium.sectors,
             CONTROL     = (engine.resetting, enable[0], enable[1], enable[2]),
             STATUS      = (pio.busy, pio.drq, pio.data, pio.done, pio.code),
             MOVED       = pio.moved,
@@ -74,7 +80,7 @@ class DiskController(LiteXModule):
             COUNT       = pio.count,
             CLUSTER     = pio.cluster,
             DATA        = pio.half,
-            DATA_CYCLES = data_cycles,
+            DATA_CYCLES = self.data_cycles,
             SQ_BASE     = rings.sq_base,
             CQ_BASE     = rings.cq_base,
             ENTRIES     = rings.log2,
@@ -86,8 +92,13 @@ class DiskController(LiteXModule):
             STRAY       = engine.stray,
         ))
 
+    def add_commands(self):
+        """What an access does."""
+        pio, engine, registers = self.pio, self.engine, self.registers
+        reads, writes, value = registers.reads, registers.writes, registers.value
+        rings = engine.rings
         self.comb += [
-            engine.reset.eq(writes("CONTROL") & field("CONTROL", "RESET") & ~engine.resetting),
+            engine.reset.eq(writes("CONTROL") & registers.field("CONTROL", "RESET") & ~engine.resetting),
             pio.seen.eq(reads("STATUS")),
             pio.take.eq(reads("DATA")),
             pio.put.eq(writes("DATA")),
@@ -98,13 +109,18 @@ class DiskController(LiteXModule):
             rings.enters.eq(writes("SQ_TAIL")),
             rings.takes.eq(writes("CQ_HEAD")),
         ]
+
+    def add_writes(self):
+        """What a store leaves, if it is in range; of the rings only while they do not run."""
+        pio, rings, registers = self.pio, self.engine.rings, self.registers
+        writes, value = registers.writes, registers.value
         cluster, log2, cycles = value("CLUSTER"), value("ENTRIES"), value("DATA_CYCLES")
         self.sync += [
             If(writes("CONTROL"),
-                enable.eq(Cat(*(field("CONTROL", name) for name in ("RING", "DATA", "DONE"))))
+                self.enable.eq(Cat(*(registers.field("CONTROL", name) for name in ("RING", "DATA", "DONE"))))
             ),
             If(writes("DATA_CYCLES"),
-                data_cycles.eq(Mux(cycles < LEAST_DATA_CYCLES, LEAST_DATA_CYCLES, cycles))
+                self.data_cycles.eq(Mux(cycles < LEAST_DATA_CYCLES, LEAST_DATA_CYCLES, cycles))
             ),
             If(writes("CLUSTER") & (cluster != 0) & (cluster <= CLUSTER_SECTORS),
                 pio.cluster.eq(cluster)

@@ -77,32 +77,7 @@ class SDCardDrive(LiteXModule):
     Software wakes the card with commands of its own, and then says how many sectors there are: from then on it is a
     drive, which serves its requests one after the other. `io` as of CardPins."""
     def __init__(self, medium, pads, clock_hz, io, patience=PATIENCE, gap=GAP_CLOCKS):
-        self.divider = CSRStorage(9, reset=256, description="Cycles of the card's clock, of any moment: even, 4 "
-            "or more; an odd number is taken as the one below, less than 4 as 4.")
-        self.argument = CSRStorage(32, description="Of the next command.")
-        self.command = CSRStorage(description="A write sends a command with `argument` as it is then, once no request "
-            "is under way; ignored while `status.busy`.", fields=[
-            CSRField("index", 6, description="Which."),
-            CSRField("kind", 2, description="Its answer: 0 none, 1 short, 2 long, 3 short and busy behind it."),
-            CSRField("checked", 1, description="The answer has an index and a CRC."),
-            CSRField("wake", 1, description="No command: 80 clocks."),
-        ])
-        self.status = CSRStatus(description="Of that command.", fields=[
-            CSRField("busy", 1, description="It is under way, or waits for a request to end."),
-            CSRField("fault", 3, description="How it failed: as faults_last."),
-        ])
-        self.response = CSRStatus(128, description="The answer, until the card gets another command, of a request "
-            "too; of a short one its 32 bits, the lowest here.")
-        self.card = CSRStorage(description="The card, once it is awake. For commands of requests from now on.", fields=[
-            CSRField("relative", 16, description="Its relative address."),
-            CSRField("blocks", 1, description="It counts in blocks, and not in bytes: its capacity is high."),
-        ])
-        self.sectors = CSRStorage(32, description="Sectors of 512 bytes; 0: it is no drive. For requests from now on.")
-        self.faults = CSRStatus(description="Requests and blocks that failed.", fields=[
-            CSRField("last", 3, description="Why the last one did: 1 no answer, 2 a wrong one, 3 the card's status, "
-                     "4 no data, 5 its CRC, 6 the card did not take it, 7 it stays busy."),
-            CSRField("count", 16, description="How many, modulo 2^16."),
-        ])
+        self.add_registers()
 
         # # #
 
@@ -139,6 +114,34 @@ class SDCardDrive(LiteXModule):
         self.write(medium)
         self.end(medium, pins)
         self.serve_software()
+
+    def add_registers(self):
+        self.divider = CSRStorage(9, reset=256, description="Cycles of the card's clock, of any moment: even, 4 "
+            "or more; an odd number is taken as the one below, less than 4 as 4.")
+        self.argument = CSRStorage(32, description="Of the next command.")
+        self.command = CSRStorage(description="A write sends a command with `argument` as it is then, once no request "
+            "is under way; ignored while `status.busy`.", fields=[
+            CSRField("index", 6, description="Which."),
+            CSRField("kind", 2, description="Its answer: 0 none, 1 short, 2 long, 3 short and busy behind it."),
+            CSRField("checked", 1, description="The answer has an index and a CRC."),
+            CSRField("wake", 1, description="No command: 80 clocks."),
+        ])
+        self.status = CSRStatus(description="Of that command.", fields=[
+            CSRField("busy", 1, description="It is under way, or waits for a request to end."),
+            CSRField("fault", 3, description="How it failed: as faults_last."),
+        ])
+        self.response = CSRStatus(128, description="The answer, until the card gets another command, of a request "
+            "too; of a short one its 32 bits, the lowest here.")
+        self.card = CSRStorage(description="The card, once it is awake. For commands of requests from now on.", fields=[
+            CSRField("relative", 16, description="Its relative address."),
+            CSRField("blocks", 1, description="It counts in blocks, and not in bytes: its capacity is high."),
+        ])
+        self.sectors = CSRStorage(32, description="Sectors of 512 bytes; 0: it is no drive. For requests from now on.")
+        self.faults = CSRStatus(description="Requests and blocks that failed.", fields=[
+            CSRField("last", 3, description="Why the last one did: 1 no answer, 2 a wrong one, 3 the card's status, "
+                     "4 no data, 5 its CRC, 6 the card did not take it, 7 it stays busy."),
+            CSRField("count", 16, description="How many, modulo 2^16."),
+        ])
 
     def serve_software(self):
         """Software's command, and how its last one went."""

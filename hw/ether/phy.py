@@ -47,30 +47,38 @@ class WirePHY(LiteXModule):
         self.loop    = Signal()      # i: what is sent comes back, and nothing crosses the pins
         self.link    = Signal()      # o
         self.sink    = sink   = stream.Endpoint(eth_phy_description(32))
-        self.source  = source = stream.Endpoint(eth_phy_description(32))
+        self.source  = stream.Endpoint(eth_phy_description(32))
         self.sent    = Signal()      # o: a frame's last word left
         self.unsent  = Signal()      # o: ... and there was not a link all the time
 
         # # #
 
-        pads  = self.pads
+        self.takes = Signal()        # a word leaves
+        self.loops = Signal()        # `loop`, as it counts
+        self.gone  = Signal()        # the link has been away since the frame began that leaves
+        self.inside = Signal()       # a frame is leaving
+        self.comb += [
+            self.link.eq(self.pads.link | self.loops),
+            self.takes.eq(sink.valid & sink.ready),
+            self.sent.eq(self.takes & sink.last & self.link & ~self.gone),
+            self.unsent.eq(self.takes & sink.last & ~self.sent),
+        ]
+        self.add_time(clock_hz)
+        self.add_pins()
+
+    def add_time(self, clock_hz):
+        """Of the wire: a whole word takes four steps, and behind the last word comes the gap."""
+        sink  = self.sink
         step  = Signal(LEFT_BITS + FRACTION_BITS)
         left  = Signal(LEFT_BITS)    # cycles until the wire is free
         part  = Signal(FRACTION_BITS)
-        inside, takes = Signal(), Signal()
-        comes, cut = Signal(), Signal()
-        loops = Signal()             # `loop`, as it counts
-        gone  = Signal()             # the link has been away since the frame began that leaves
         more, total = Signal(LEFT_BITS + FRACTION_BITS), Signal(LEFT_BITS + FRACTION_BITS)
         self.while_idle = [Countdown(left)]
         self.comb += [
             Case(self.speed, {n: step.eq(byte_time(clock_hz, rate)) for n, rate in enumerate(SPEEDS)}
                  | {"default": step.eq(byte_time(clock_hz, SPEEDS[-1]))}),
-            self.link.eq(pads.link | loops),
-            sink.ready.eq(inside | (left == 0)),
-            takes.eq(sink.valid & sink.ready),
-            # A whole word takes four steps, and behind the last word comes the gap.
-            If(takes,
+            sink.ready.eq(self.inside | (left == 0)),
+            If(self.takes,
                 If(sink.last,
                     Case(sink.last_be, {
                         **{1 << n: more.eq(step * (n + 1 + eth_interpacket_gap)) for n in range(4)},
@@ -80,9 +88,18 @@ class WirePHY(LiteXModule):
                 )
             ),
             total.eq(Cat(part, left) + more),
-            self.sent.eq(takes & sink.last & self.link & ~gone),
-            self.unsent.eq(takes & sink.last & ~self.sent),
+        ]
+        self.sync += If((total >> FRACTION_BITS) != 0,
+            Cat(part, left).eq(total - (1 << FRACTION_BITS))
+        ).Else(
+            Cat(part, left).eq(total)
+        )
 
+    def add_pins(self):
+        pads, sink, source, takes, inside, loops, gone = (
+            self.pads, self.sink, self.source, self.takes, self.inside, self.loops, self.gone)
+        comes, cut = Signal(), Signal()
+        self.comb += [
             cut.eq(comes & ~pads.link),
             pads.tx_valid.eq(takes & pads.link & ~gone & ~loops),
             pads.tx_last.eq(sink.last),
@@ -115,10 +132,5 @@ class WirePHY(LiteXModule):
                 comes.eq(0)
             ).Elif(pads.rx_valid,
                 comes.eq(~pads.rx_last)
-            ),
-            If((total >> FRACTION_BITS) != 0,
-                Cat(part, left).eq(total - (1 << FRACTION_BITS))
-            ).Else(
-                Cat(part, left).eq(total)
             ),
         ]

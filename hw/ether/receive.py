@@ -47,16 +47,28 @@ class Receiver(LiteXModule):
         self.mask     = delivery.mask
         self.busy     = delivery.busy
         self.arrived  = delivery.arrived
-        self.counted  = counted = {name: Signal() for name in ("frames", "preamble", "off", *DROPS)} | delivery.counted
+        self.counted  = {name: Signal() for name in ("frames", "preamble", "off", *DROPS)} | delivery.counted
 
         # # #
 
-        # MAC: LiteEth's, but for frames of one word, which its checker would join to the next -------------------------
+        self.preamble = LiteEthMACPreambleChecker(32)
+        self.crc      = LiteEthMACCRC32Checker(eth_phy_description(32))
+        self.tiny     = Signal()        # a frame of one word
+        # The frame as it will stand in memory, a word a cycle.
+        self.valid, self.last, self.word = Signal(), Signal(), Signal(32)
+        self.total    = Signal(LENGTH_BITS + 1)     # with `last`: its bytes,
+        self.failed   = Signal()                    # its CRC is wrong,
+        self.wanted   = Signal()                    # it is for this station,
+        self.folded   = Signal(8)                   # and what its queue is chosen by
+        self.add_mac()
+        self.add_alignment()
+        self.add_address()
+        self.add_store(cycle)
 
-        self.preamble = preamble = LiteEthMACPreambleChecker(32)
-        self.crc      = crc      = LiteEthMACCRC32Checker(eth_phy_description(32))
+    def add_mac(self):
+        """LiteEth's, but for frames of one word, which its checker would join to the next."""
+        preamble, crc, tiny = self.preamble, self.crc, self.tiny
         begins = Signal(reset=1)
-        tiny   = Signal()
         self.comb += [
             self.sink.connect(preamble.sink),
             tiny.eq(preamble.source.valid & preamble.source.last & begins),
@@ -64,24 +76,25 @@ class Receiver(LiteXModule):
             preamble.source.ready.eq(crc.sink.ready | tiny),
             crc.sink.valid.eq(preamble.source.valid & ~tiny),
             crc.source.ready.eq(1),
-            counted["preamble"].eq(preamble.error),
+            self.counted["preamble"].eq(preamble.error),
         ]
         self.sync += If(preamble.source.valid, begins.eq(preamble.source.last))
 
-        # Two bytes before the frame move all of it by half a word: the last one may need a word more ------------------
-
-        came   = crc.source
+    def add_alignment(self):
+        """Two bytes before the frame move all of it by half a word: the last one may need a word more."""
+        came   = self.crc.source
         number = Signal(3)
         held   = Signal(16)
         extra  = Signal()
         failed = Signal()
         length = Signal(LENGTH_BITS)
-        valid, last, word = Signal(), Signal(), Signal(32)
         self.comb += [
             number.eq(bytes_in(came)),
-            valid.eq(came.valid | extra),
-            last.eq(extra | (came.valid & came.last & (number <= 2))),
-            word.eq(Cat(held, Mux(extra, 0, came.data[:16]))),
+            self.valid.eq(came.valid | extra),
+            self.last.eq(extra | (came.valid & came.last & (number <= 2))),
+            self.word.eq(Cat(held, Mux(extra, 0, came.data[:16]))),
+            self.total.eq(length + Mux(extra, 0, number)),
+            self.failed.eq(Mux(extra, failed, came.error != 0)),
         ]
         self.sync += [
             If(came.valid,
@@ -92,24 +105,24 @@ class Receiver(LiteXModule):
                     length.eq(length + number)
                 )
             ),
-            If(last,
+            If(self.last,
                 held.eq(0),
                 extra.eq(0),
                 length.eq(0)
             ),
         ]
 
-        # Whose it is, and which queue's -------------------------------------------------------------------------------
-
+    def add_address(self):
+        """Whose it is, and which queue's."""
+        word, wanted = self.word, self.wanted
         index   = Signal(4)
         known   = Signal()        # the first half of the address is ours
         wide    = Signal()        # all ones so far
         group   = Signal()
-        wanted  = Signal()
         is_ip, ports = Signal(), Signal()
         hashed  = Signal(32)
         self.sync += [
-            If(valid,
+            If(self.valid,
                 If(index != 15, index.eq(index + 1)),
                 If(index == 0,
                     known.eq(word[16:] == self.first),
@@ -126,57 +139,46 @@ class Receiver(LiteXModule):
                 If(index == 6, ports.eq(ports & ((word[8:16] == 6) | (word[8:16] == 17)))),   # TCP, UDP
                 If(is_ip & ((index == 7) | (index == 8) | (ports & (index == 9))), hashed.eq(hashed ^ word))
             ),
-            If(last,
+            If(self.last,
                 index.eq(0),
                 wanted.eq(0),
                 is_ip.eq(0),
                 hashed.eq(0)
             ),
         ]
-        folded = Signal(8)
-        self.comb += folded.eq(reduce(xor, (hashed[8 * n:8 * n + 8] for n in range(4))))
+        self.comb += self.folded.eq(reduce(xor, (hashed[8 * n:8 * n + 8] for n in range(4))))
 
-        # Frames are kept until they are whole; of one that is dropped nothing is left ---------------------------------
-
+    def add_store(self, cycle):
+        """Frames are kept until they are whole; of one that is dropped nothing is left. To memory goes `delivery`."""
+        delivery, valid, last = self.delivery, self.valid, self.last
         memory = Memory(64, FIFO_WORDS)
         fill, look = memory.get_port(write_capable=True), memory.get_port(mode=READ_FIRST)
         self.specials += memory, fill, look
         self.info = info = stream.SyncFIFO(KEPT_FRAME, FIFO_FRAMES)
-
-        write, kept, read = (Signal(max=FIFO_WORDS) for _ in range(3))
+        write, kept = Signal(max=FIFO_WORDS), Signal(max=FIFO_WORDS)
         half   = Signal()
         low    = Signal(32)
         full, lost, store = Signal(), Signal(), Signal()
-        total  = Signal(LENGTH_BITS + 1)
-        drop   = {name: Signal(name=f"drop_{name}") for name in DROPS[:5]}
         wrong  = Signal()
         self.comb += [
-            full.eq((write + 1)[:len(write)] == read),
+            full.eq((write + 1)[:len(write)] == delivery.read),
             store.eq(valid & (half | last) & ~full & ~lost),
             fill.adr.eq(write),
-            fill.dat_w.eq(Mux(half, Cat(low, word), word)),
+            fill.dat_w.eq(Mux(half, Cat(low, self.word), self.word)),
             fill.we.eq(store),
-            total.eq(length + Mux(extra, 0, number)),
-            drop["runt"].eq(total < MIN_BYTES),
-            drop["oversize"].eq(total > MAX_BYTES),
-            drop["crc"].eq(Mux(extra, failed, came.error != 0)),
-            drop["overrun"].eq(lost | full | ~info.sink.ready),
-            drop["filtered"].eq(~wanted),
-            wrong.eq(reduce(or_, drop.values())),
+            wrong.eq(self.why_dropped(lost | full | ~info.sink.ready)),
             info.sink.valid.eq(last & ~wrong & self.enable),
-            info.sink.length.eq(total),
-            info.sink.hash.eq(folded),
+            info.sink.length.eq(self.total),
+            info.sink.hash.eq(self.folded),
             info.sink.stamp.eq(cycle),
+            info.source.connect(delivery.frame),
+            look.adr.eq(delivery.read_next),
+            delivery.word.eq(look.dat_r),
         ]
-        earlier = 0
-        for name, here in drop.items():
-            self.comb += counted[name].eq(self.enable & ((last & here & ~earlier) | (tiny if name == "runt" else 0)))
-            earlier = earlier | here
-        self.comb += counted["off"].eq(~self.enable & (last | tiny))
         self.sync += [
             If(valid,
                 half.eq(~half),
-                If(~half, low.eq(word)),
+                If(~half, low.eq(self.word)),
                 If((half | last) & full, lost.eq(1)),
                 If(store, write.eq(write + 1))
             ),
@@ -191,14 +193,23 @@ class Receiver(LiteXModule):
             ),
         ]
 
-        # To memory ----------------------------------------------------------------------------------------------------
-
+    def why_dropped(self, overrun):
+        """An expression, with `last`: the frame is not kept; it is counted by the first reason."""
+        drop, counted = {name: Signal(name=f"drop_{name}") for name in DROPS[:5]}, self.counted
         self.comb += [
-            info.source.connect(delivery.frame),
-            look.adr.eq(delivery.read_next),
-            delivery.word.eq(look.dat_r),
-            read.eq(delivery.read),
+            drop["runt"].eq(self.total < MIN_BYTES),
+            drop["oversize"].eq(self.total > MAX_BYTES),
+            drop["crc"].eq(self.failed),
+            drop["overrun"].eq(overrun),
+            drop["filtered"].eq(~self.wanted),
+            counted["off"].eq(~self.enable & (self.last | self.tiny)),
         ]
+        earlier = 0
+        for name, here in drop.items():
+            self.comb += counted[name].eq(self.enable & ((self.last & here & ~earlier)
+                                                         | (self.tiny if name == "runt" else 0)))
+            earlier = earlier | here
+        return reduce(or_, drop.values())
 
 
 class Delivery(LiteXModule):
@@ -218,49 +229,50 @@ class Delivery(LiteXModule):
         self.mask      = Signal(10)
         self.busy      = Signal()
         self.arrived   = Signal(queues)
-        self.counted   = counted = {name: Signal() for name in ("frames", "no_descriptor", "short_buffer")}
+        self.counted   = {name: Signal() for name in ("frames", "no_descriptor", "short_buffer")}
 
         # # #
 
-        queue   = Signal(max=max(queues, 2))
-        here    = {name: Signal(len(values[0]), name=f"{name}_here") for name, values in
-                   (("base", self.base), ("head", self.head), ("tail", self.tail))}
-        words   = Signal(9)
-        address = Signal(32)
-        asked   = Signal(9)        # commands to give,
-        owed    = Signal(9)        # and data
-        size    = Signal(16)
-        place   = Signal(29)       # of the descriptor, in words
-        end     = Signal(29)       # of the buffer, as far as the frame goes: its last word
-        rest    = Signal(3)        # bytes of that; 0: all
-        popped, skip_frame = Signal(), Signal()
+        self.queue   = Signal(max=max(queues, 2))
+        self.address = Signal(32)       # of the buffer, and of what is written next
+        self.words   = Signal(9)        # of the frame
+        self.place   = Signal(29)       # of the descriptor, in words
+        self.popped, self.skip_frame = Signal(), Signal()
+        self.here    = {name: Signal(len(values[0]), name=f"{name}_here") for name, values in
+                        (("base", self.base), ("head", self.head), ("tail", self.tail))}
         self.comb += [
-            here["base"].eq(Array(self.base)[queue]),
-            here["head"].eq(Array(self.head)[queue]),
-            here["tail"].eq(Array(self.tail)[queue]),
-            place.eq(Cat(0, here["base"][4:] + here["head"])),
-            end.eq(address[3:] + words - 1),
-            rest.eq(frame.length + PAD),
-            words.eq((frame.length + PAD + 7) >> 3),
-            If(skip_frame,
-                read_next.eq(read + words)
+            *[value.eq(Array(getattr(self, name))[self.queue]) for name, value in self.here.items()],
+            self.place.eq(Cat(0, self.here["base"][4:] + self.here["head"])),
+            self.words.eq((frame.length + PAD + 7) >> 3),
+            If(self.skip_frame,
+                read_next.eq(read + self.words)
             ).Else(
-                read_next.eq(read + popped)
+                read_next.eq(read + self.popped)
             ),
             port.rdata.ready.eq(1),
         ]
         self.sync += read.eq(read_next)
-        self.fsm = fsm = FSM(reset_state="IDLE")
-        self.comb += self.busy.eq(frame.valid | ~fsm.ongoing("IDLE"))
+        self.fsm = FSM(reset_state="IDLE")
+        self.comb += self.busy.eq(frame.valid | ~self.fsm.ongoing("IDLE"))
+        self.look_for_a_buffer(port, ram_bytes, queues)
+        self.fill_it(port)
+        self.say_so(port, queues)
+        self.sync += If(~self.enable & ~self.busy, *[head.eq(0) for head in self.head])
+
+    def look_for_a_buffer(self, port, ram_bytes, queues):
+        frame, fsm, here, place, address = self.frame, self.fsm, self.here, self.place, self.address
+        size = Signal(16)
+        end  = Signal(29)       # of the buffer, as far as the frame goes: its last word
+        self.comb += end.eq(address[3:] + self.words - 1)
         fsm.act("IDLE",
             If(frame.valid,
-                NextValue(queue, frame.hash[:max((queues - 1).bit_length(), 1)] if queues > 1 else 0),
+                NextValue(self.queue, frame.hash[:max((queues - 1).bit_length(), 1)] if queues > 1 else 0),
                 NextState("SELECT")
             )
         )
         fsm.act("SELECT",
             If((here["head"] == here["tail"]) | ~self.enable | ~in_main_ram(place, ram_bytes),
-                counted["no_descriptor"].eq(1),
+                self.counted["no_descriptor"].eq(1),
                 NextState("DROP")
             ).Else(
                 NextState("FETCH")
@@ -279,14 +291,23 @@ class Delivery(LiteXModule):
             )
         )
         fsm.act("CHECK",
-            NextValue(asked, words),
-            NextValue(owed, words),
             If((size < frame.length + PAD) | ~in_main_ram(address[3:], ram_bytes) | ~in_main_ram(end, ram_bytes),
-                counted["short_buffer"].eq(1),
+                self.counted["short_buffer"].eq(1),
                 NextState("DROP")
             ).Else(
                 NextState("DATA")
             )
+        )
+
+    def fill_it(self, port):
+        fsm, address = self.fsm, self.address
+        asked = Signal(9)        # commands to give,
+        owed  = Signal(9)        # and data
+        rest  = Signal(3)        # bytes of the last word; 0: all
+        self.comb += rest.eq(self.frame.length + PAD)
+        fsm.act("CHECK",
+            NextValue(asked, self.words),
+            NextValue(owed, self.words)
         )
         fsm.act("DATA",
             port.cmd.valid.eq(asked != 0),
@@ -299,20 +320,22 @@ class Delivery(LiteXModule):
             port.wdata.valid.eq(owed != 0),
             port.wdata.data.eq(self.word),
             port.wdata.we.eq(Mux((owed == 1) & (rest != 0), (1 << rest) - 1, 0xff)),
-            popped.eq(port.wdata.valid & port.wdata.ready),
-            NextValue(owed, owed - popped),
+            self.popped.eq(port.wdata.valid & port.wdata.ready),
+            NextValue(owed, owed - self.popped),
             If((asked == 0) & (owed == 0), NextState("STATUS"))
         )
+
+    def say_so(self, port, queues):
+        frame = self.frame
         status = Cat(frame.length, Signal(16 - LENGTH_BITS), frame.hash, Signal(7), 1, frame.stamp)
-        write_status(fsm, port, place, status, [
-            counted["frames"].eq(1),
+        write_status(self.fsm, port, self.place, status, [
+            self.counted["frames"].eq(1),
             frame.ready.eq(1),
-            *[If(queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))
+            *[If(self.queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))
               for q in range(queues)],
         ])
-        fsm.act("DROP",
-            skip_frame.eq(1),
+        self.fsm.act("DROP",
+            self.skip_frame.eq(1),
             frame.ready.eq(1),
             NextState("IDLE")
         )
-        self.sync += If(~self.enable & ~self.busy, *[head.eq(0) for head in self.head])

@@ -41,32 +41,47 @@ class Transmitter(LiteXModule):
         memory = Memory(64, FIFO_WORDS)
         fill, look = memory.get_port(write_capable=True), memory.get_port(mode=READ_FIRST)
         self.specials += memory, fill, look
-        self.info = info = stream.SyncFIFO([("length", LENGTH_BITS), ("words", 9), ("half", 1), ("shift", 1)],
-                                           FIFO_FRAMES)
+        self.info    = stream.SyncFIFO([("length", LENGTH_BITS), ("words", 9), ("half", 1), ("shift", 1)], FIFO_FRAMES)
+        self.read    = Signal(max=FIFO_WORDS)   # the first word of those kept that has not left
+        self.fsm     = FSM(reset_state="IDLE")
+        self.address = Signal(32)               # of the buffer,
+        self.length  = Signal(16)               # bytes in it,
+        self.words   = Signal(14)               # and words of memory that it touches
+        self.add_fetch(port, ram_bytes)
+        self.add_data(port, fill)
+        self.comb += self.busy.eq(self.info.source.valid | ~self.fsm.ongoing("IDLE"))
+        self.sync += If(~self.enable & self.fsm.ongoing("IDLE"), self.head.eq(0))
 
-        # From memory --------------------------------------------------------------------------------------------------
+        # LiteEth's MAC. Short frames are padded before it: its padding counts on behind a frame of 57 to 59 bytes, and
+        # the next leaves too short.
+        self.crc      = BufferizeEndpoints({"sink": DIR_SINK})(LiteEthMACCRC32Inserter(eth_phy_description(32)))
+        self.preamble = LiteEthMACPreambleInserter(32)
+        self.pipeline = stream.Pipeline(self.crc, self.preamble, self.source)
+        self.out      = stream.Endpoint(eth_phy_description(32))
+        self.comb += self.out.connect(self.crc.sink)
+        self.takes    = Signal()                # the next half of a word is used,
+        self.ends     = Signal()                # or all that is left of the frame's
+        self.left     = Signal(LENGTH_BITS)     # bytes to send,
+        self.own      = Signal(LENGTH_BITS)     # and those of them that are in the buffer
+        self.half     = Signal()
+        self.begin    = Signal(max=FIFO_WORDS)
+        self.add_words(look)
+        self.add_sender()
 
-        write, read, read_next = (Signal(max=FIFO_WORDS) for _ in range(3))
-        room    = Signal(max=FIFO_WORDS)
-        address = Signal(32)
-        length  = Signal(16)
-        notify  = Signal()
-        error   = Signal()
-        words   = Signal(14)
-        asked, due = Signal(9), Signal(9)
-        place   = Signal(29)       # of the descriptor, in words
-        end     = Signal(29)       # of the buffer: its last word
+    def add_fetch(self, port, ram_bytes):
+        """The next descriptor."""
+        fsm, address, length, words, info = self.fsm, self.address, self.length, self.words, self.info
+        self.place = place = Signal(29)     # of the descriptor, in words
+        self.notify = notify = Signal()
+        self.error = error = Signal()
+        self.room = room = Signal(max=FIFO_WORDS)
+        end = Signal(29)                    # of the buffer: its last word
         self.comb += [
-            room.eq(read - write - 1),
             words.eq((address[:3] + length + 7) >> 3),
             place.eq(Cat(0, self.base[4:] + self.head)),
             end.eq(address[3:] + words - 1),
             port.rdata.ready.eq(1),
-            fill.adr.eq(write),
-            fill.dat_w.eq(port.rdata.data),
         ]
-        self.fsm = fsm = FSM(reset_state="IDLE")
-        self.comb += self.busy.eq(info.source.valid | ~fsm.ongoing("IDLE"))
         fsm.act("IDLE",
             If(self.enable & (self.head != self.tail) & in_main_ram(place, ram_bytes), NextState("FETCH"))
         )
@@ -84,8 +99,6 @@ class Transmitter(LiteXModule):
             )
         )
         fsm.act("CHECK",
-            NextValue(asked, words),
-            NextValue(due, words),
             NextValue(error, 0),
             If((length == 0) | (length > MAX_BYTES) | ~in_main_ram(address[3:], ram_bytes)
                     | ~in_main_ram(end, ram_bytes),
@@ -95,6 +108,25 @@ class Transmitter(LiteXModule):
             ).Elif((room >= words) & info.sink.ready,
                 NextState("DATA")
             )
+        )
+
+    def add_data(self, port, fill):
+        """Its frame, kept until it is whole; then, or if it is none, what became of it is said."""
+        fsm, address, length, words, info = self.fsm, self.address, self.length, self.words, self.info
+        write = Signal(max=FIFO_WORDS)
+        asked, due = Signal(9), Signal(9)
+        self.comb += [
+            self.room.eq(self.read - write - 1),
+            fill.adr.eq(write),
+            fill.dat_w.eq(port.rdata.data),
+            info.sink.length.eq(length),
+            info.sink.words.eq(words),
+            info.sink.half.eq(address[2]),
+            info.sink.shift.eq(address[1]),
+        ]
+        fsm.act("CHECK",
+            NextValue(asked, words),
+            NextValue(due, words)
         )
         fsm.act("DATA",
             port.cmd.valid.eq(asked != 0),
@@ -111,38 +143,19 @@ class Transmitter(LiteXModule):
             info.sink.valid.eq(1),
             NextState("STATUS")
         )
-        self.comb += [
-            info.sink.length.eq(length),
-            info.sink.words.eq(words),
-            info.sink.half.eq(address[2]),
-            info.sink.shift.eq(address[1]),
-        ]
-        write_status(fsm, port, place, Cat(length, Signal(14), error, 1), [
+        write_status(fsm, port, self.place, Cat(length, Signal(14), self.error, 1), [
             NextValue(self.head, (self.head + 1) & self.mask),
-            self.done.eq(notify),
+            self.done.eq(self.notify),
         ])
-        self.sync += If(~self.enable & fsm.ongoing("IDLE"), self.head.eq(0))
 
-        # To the MAC: words of 32 bits from any even address on --------------------------------------------------------
-
-        self.crc      = crc      = BufferizeEndpoints({"sink": DIR_SINK})(
-            LiteEthMACCRC32Inserter(eth_phy_description(32)))
-        self.preamble = preamble = LiteEthMACPreambleInserter(32)
-        self.pipeline = stream.Pipeline(crc, preamble, self.source)
-
-        # Short frames are padded here: LiteEth's padding counts on behind a frame of 57 to 59 bytes, and the next
-        # leaves too short.
-        out     = stream.Endpoint(eth_phy_description(32))
-        self.comb += out.connect(crc.sink)
-        half    = Signal()
-        held    = Signal(16)
-        left    = Signal(LENGTH_BITS)   # bytes to send,
-        own     = Signal(LENGTH_BITS)   # and those of them that are in the buffer
-        begin   = Signal(max=FIFO_WORDS)
-        now     = Signal(32)
-        word    = Signal(32)
-        takes, ends = Signal(), Signal()
-        kept    = Signal(32)     # the bits of the word that are the frame's
+    def add_words(self, look):
+        """To the MAC: words of 32 bits from any even address on, of a short frame with zeroes behind it."""
+        info, out, half, left, own = self.info, self.out, self.half, self.left, self.own
+        read_next = Signal(max=FIFO_WORDS)
+        held = Signal(16)
+        now  = Signal(32)
+        word = Signal(32)
+        kept = Signal(32)     # the bits of the word that are the frame's
         self.comb += [
             look.adr.eq(read_next),
             now.eq(Mux(half, look.dat_r[32:], look.dat_r[:32])),
@@ -151,39 +164,42 @@ class Transmitter(LiteXModule):
             out.data.eq(word & kept),
             out.last.eq(left <= 4),
             If(out.last, out.last_be.eq(Array([8, 1, 2, 4])[left[:2]])),
-            If(ends,
-                read_next.eq(begin + info.source.words)
+            If(self.ends,
+                read_next.eq(self.begin + info.source.words)
             ).Else(
-                read_next.eq(read + (takes & half))
+                read_next.eq(self.read + (self.takes & half))
             ),
         ]
         self.sync += [
-            read.eq(read_next),
-            If(takes,
+            self.read.eq(read_next),
+            If(self.takes,
                 half.eq(~half),
                 held.eq(now[16:])
             ),
         ]
+
+    def add_sender(self):
+        info, out, left, own = self.info, self.out, self.left, self.own
         self.sender = sender = FSM(reset_state="IDLE")
         sender.act("IDLE",
-            NextValue(half, info.source.half),
+            NextValue(self.half, info.source.half),
             NextValue(left, Mux(info.source.length < MIN_BYTES, MIN_BYTES, info.source.length)),
             NextValue(own, info.source.length),
-            NextValue(begin, read),
+            NextValue(self.begin, self.read),
             If(info.source.valid, NextState("PRIME"))
         )
         sender.act("PRIME",
-            If(info.source.shift, takes.eq(1)),
+            If(info.source.shift, self.takes.eq(1)),
             NextState("SEND")
         )
         sender.act("SEND",
             out.valid.eq(1),
             If(out.ready,
-                takes.eq(1),
+                self.takes.eq(1),
                 NextValue(left, left - 4),
                 NextValue(own, Mux(own >= 4, own - 4, 0)),
                 If(out.last,
-                    ends.eq(1),
+                    self.ends.eq(1),
                     info.source.ready.eq(1),
                     NextState("IDLE")
                 )

@@ -284,8 +284,21 @@ class Model:
         waiting = self.waiting()
         for s in bits(waiting & ~self.was_waiting):
             self.waiting_since[s] = self.cycle
+        outputs.irq = self.move_wires()
+        self.take_turns(outputs, commands)
+        edges = self.edge
+        high = self.wire & ~edges
+        rises = sources & ~self.wire
+        dropped, raises = self.access_takes_effect()
+        self.count_arrivals(rises, raises, self.latch & ~dropped | high)
+        self.latch = self.latched(dropped, rises & edges | raises)
+        self.was_waiting = waiting & ~(dropped & edges)  # what waits after that is another arrival
+        self.wire = sources
+        self.cycle += 1
+        return outputs
 
-        # Wires to the harts.
+    def move_wires(self):
+        """The interrupt wires at the harts in this cycle."""
         up = [self.deliverable(h) != 0 for h in self.harts]
         changed = [h for h in self.harts if up[h] != self.was_up[h]]
         extra = 0
@@ -297,10 +310,10 @@ class Model:
             late = self.delivery_delay + 1 + extra if up[h] else self.fall_delay and self.fall_delay + extra
             self.set_out(h, self.cycle + late, up[h])
         self.was_up = up
-        for h in self.harts:
-            outputs.irq |= self.deliver(h) << h
+        return sum(self.deliver(h) << h for h in self.harts)
 
-        # The link: answer, accept, count who waits.
+    def take_turns(self, outputs, commands):
+        """The link: answer, accept, count who waits."""
         if self.access and self.cycle == self.access.answer:
             outputs.responses[self.access.hart] = self.answer
             self.access = None
@@ -316,11 +329,10 @@ class Model:
             self.last = hart
             outputs.ready = 1 << hart
 
-        # The access: a claim decides on what was deliverable two cycles before.
+    def access_takes_effect(self):
+        """The latches that the access under way clears in this cycle, and those that it sets. A claim decides on what
+        was deliverable two cycles before."""
         dropped = raises = 0
-        edges = self.edge
-        high = self.wire & ~edges
-        rises = sources & ~self.wire
         if self.access and self.cycle == self.access.effect - 2:
             _, context = self.decode(self.access.hart, self.access.command.address)
             self.candidates = self.deliverable(context) if context in self.harts else 0
@@ -334,10 +346,4 @@ class Model:
             else:
                 self.answer, dropped = self.load(hart, command.address)
                 self.totals["reads"] += 1
-
-        self.count_arrivals(rises, raises, self.latch & ~dropped | high)
-        self.latch = self.latched(dropped, rises & edges | raises)
-        self.was_waiting = waiting & ~(dropped & edges)  # what waits after that is another arrival
-        self.wire = sources
-        self.cycle += 1
-        return outputs
+        return dropped, raises

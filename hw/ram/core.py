@@ -62,14 +62,9 @@ class MainRAM(LiteXModule):
 
     def add_port(self, port, memory, jitter):
         """Join `port` to `memory`, each read delayed by the latency register and by `jitter`."""
-        count   = Signal(max=OUTSTANDING + 1)
-        produce = Signal(max=OUTSTANDING)
-        consume = Signal(max=OUTSTANDING)
-        now     = Signal(NOW_WIDTH)
-        read    = Signal()
-        write   = Signal()
-        filled  = Signal()
-        respond = Signal()
+        count = Signal(max=OUTSTANDING + 1)     # of reads under way
+        read  = Signal()
+        write = Signal()
         self.while_idle.append(Still((count,)))
 
         # Commands: a write is taken together with its data.
@@ -92,8 +87,15 @@ class MainRAM(LiteXModule):
                 access.dat_w.eq(port.wdata.data),
                 If(write, access.we.eq(port.wdata.we)),
             ]
+        self.add_answers(port, jitter, count, read, access.dat_r)
 
-        # Answers: the word lies in the queue from the cycle after next, and leaves when its time has come.
+    def add_answers(self, port, jitter, count, read, word):
+        """`word` lies in a queue from the cycle after next to its `read`, and leaves when its time has come."""
+        produce = Signal(max=OUTSTANDING)
+        consume = Signal(max=OUTSTANDING)
+        now     = Signal(NOW_WIDTH)
+        filled  = Signal()
+        respond = Signal()
         queue = Memory(DATA_WIDTH, OUTSTANDING)
         times = Memory(NOW_WIDTH, OUTSTANDING)
         fill, head      = queue.get_port(write_capable=True), queue.get_port(async_read=True)
@@ -107,7 +109,7 @@ class MainRAM(LiteXModule):
             stamp.dat_w.eq(now + self.read_latency.storage + jitter.value + READ_CYCLES),
             stamp.we.eq(read),
             fill.adr.eq(filling),
-            fill.dat_w.eq(access.dat_r),
+            fill.dat_w.eq(word),
             fill.we.eq(filled),
 
             head.adr.eq(consume),

@@ -113,26 +113,36 @@ class PairPort(LiteXModule):
     before the second is asked for: it takes longer than that to its bank and through it. Nothing is gathered of
     writes: LiteDRAM's own converter would say that a write is done before the DRAM has it."""
     def __init__(self, narrow, wide):
-        reads = stream.SyncFIFO([("odd", 1), ("again", 1)], OUTSTANDING)    # reads asked for, in order
-        words = BlockFIFO([("data", wide.data_width)], OUTSTANDING)   # what came for them
-        self.reads, self.words = reads, words
+        self.reads = stream.SyncFIFO([("odd", 1), ("again", 1)], OUTSTANDING)    # reads asked for, in order
+        self.words = BlockFIFO([("data", wide.data_width)], OUTSTANDING)   # what came for them
 
         # # #
 
+        self.odd   = Signal()       # this access is of an odd word,
+        self.again = Signal()       # of one that is read already,
+        self.taken = Signal()       # and is taken
+        self.add_pairs(narrow, wide)
+        self.add_reads(narrow, wide)
+        if narrow.mode == "both":
+            self.add_writes(narrow, wide)
+        self.comb += If(~narrow.cmd.we,
+            wide.cmd.valid.eq(narrow.cmd.valid & ~self.again),
+            narrow.cmd.ready.eq(wide.cmd.ready | self.again)
+        )
+
+    def add_pairs(self, narrow, wide):
+        reads, odd, taken = self.reads, self.odd, self.taken
         pair   = Signal(len(narrow.cmd.addr) - 1)
-        odd    = Signal()
         opened = Signal(max=PAIR_CYCLES + 1)    # cycles left since a read of the even word of the pair `last`
-        again  = Signal()
-        taken  = Signal()
         last   = Signal.like(pair)
         self.comb += [
             odd.eq(narrow.cmd.addr[0]),
             pair.eq(narrow.cmd.addr[1:]),
-            again.eq((opened != 0) & odd & (pair == last) & ~narrow.cmd.we),
+            self.again.eq((opened != 0) & odd & (pair == last) & ~narrow.cmd.we),
             wide.cmd.addr.eq(pair),
             wide.cmd.we.eq(narrow.cmd.we),
             reads.sink.odd.eq(odd),
-            reads.sink.again.eq(again),
+            reads.sink.again.eq(self.again),
             taken.eq(narrow.cmd.valid & narrow.cmd.ready),
             reads.sink.valid.eq(taken & ~narrow.cmd.we),
         ]
@@ -147,7 +157,9 @@ class PairPort(LiteXModule):
             opened.eq(opened - 1)
         )
 
-        # Reads: ReadDelay asks for no more than there is room for.
+    def add_reads(self, narrow, wide):
+        """ReadDelay asks for no more than there is room for."""
+        reads, words = self.reads, self.words
         held = Signal(wide.data_width)
         word = Signal(wide.data_width)
         self.comb += [
@@ -162,27 +174,23 @@ class PairPort(LiteXModule):
         ]
         self.sync += If(words.source.valid & words.source.ready, held.eq(words.source.data))
 
-        # Writes: which half each one's data goes to.
-        if narrow.mode == "both":
-            self.halves = halves = stream.SyncFIFO([("odd", 1)], OUTSTANDING)
-            self.comb += [
-                If(narrow.cmd.we,
-                    wide.cmd.valid.eq(narrow.cmd.valid & halves.sink.ready),
-                    narrow.cmd.ready.eq(wide.cmd.ready & halves.sink.ready)
-                ),
-                halves.sink.valid.eq(taken & narrow.cmd.we),
-                halves.sink.odd.eq(odd),
-                halves.source.ready.eq(wide.wdata.ready),
-                wide.wdata.valid.eq(narrow.wdata.valid),
-                narrow.wdata.ready.eq(wide.wdata.ready),
-                wide.wdata.data.eq(Cat(narrow.wdata.data, narrow.wdata.data)),
-                If(halves.source.odd,
-                    wide.wdata.we.eq(narrow.wdata.we << (DATA_WIDTH // 8))
-                ).Else(
-                    wide.wdata.we.eq(narrow.wdata.we)
-                ),
-            ]
-        self.comb += If(~narrow.cmd.we,
-            wide.cmd.valid.eq(narrow.cmd.valid & ~again),
-            narrow.cmd.ready.eq(wide.cmd.ready | again)
-        )
+    def add_writes(self, narrow, wide):
+        """Which half each one's data goes to."""
+        self.halves = halves = stream.SyncFIFO([("odd", 1)], OUTSTANDING)
+        self.comb += [
+            If(narrow.cmd.we,
+                wide.cmd.valid.eq(narrow.cmd.valid & halves.sink.ready),
+                narrow.cmd.ready.eq(wide.cmd.ready & halves.sink.ready)
+            ),
+            halves.sink.valid.eq(self.taken & narrow.cmd.we),
+            halves.sink.odd.eq(self.odd),
+            halves.source.ready.eq(wide.wdata.ready),
+            wide.wdata.valid.eq(narrow.wdata.valid),
+            narrow.wdata.ready.eq(wide.wdata.ready),
+            wide.wdata.data.eq(Cat(narrow.wdata.data, narrow.wdata.data)),
+            If(halves.source.odd,
+                wide.wdata.we.eq(narrow.wdata.we << (DATA_WIDTH // 8))
+            ).Else(
+                wide.wdata.we.eq(narrow.wdata.we)
+            ),
+        ]

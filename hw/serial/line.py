@@ -32,26 +32,54 @@ class Receiver(LiteXModule):
 
         # # #
 
-        self.timer = timer = Signal(BIT_CYCLES_WIDTH)
-        tick      = Signal()
-        half      = Signal()
-        bits_left = Signal(3)
-        shift     = Signal(8)
-        parity    = Signal()
-        wrong     = Signal()
-        seen_high = Signal()
+        self.timer = Signal(BIT_CYCLES_WIDTH)
+        self.tick  = Signal()       # the middle of a bit
+        self.half  = Signal()       # the falling edge
+        self.seen_high = Signal()   # since the start bit
+        self.fsm = FSM(reset_state="IDLE")
+        self.add_timing()
+        self.add_start()
+        self.add_bits(lcr)
+        self.add_stop()
 
-        # Bit timing: half a bit from the falling edge, whole bits from there.
-        self.comb += tick.eq(timer == 0)
+    def add_timing(self):
+        """Half a bit from the falling edge, whole bits from there."""
+        timer = self.timer
+        self.comb += self.tick.eq(timer == 0)
         self.sync += [
             timer.eq(timer - 1),
-            If(half,
+            If(self.half,
                 timer.eq(self.bit_cycles[1:] - 1)
-            ).Elif(tick,
+            ).Elif(self.tick,
                 timer.eq(self.bit_cycles - 1)
             )
         ]
 
+    def add_start(self):
+        self.fsm.act("IDLE",
+            If(~self.rx,
+                self.half.eq(1),
+                NextState("START")
+            )
+        )
+        self.fsm.act("START",
+            NextValue(self.seen_high, 0),
+            If(self.tick,
+                If(self.rx,
+                    NextState("IDLE")
+                ).Else(
+                    NextState("DATA")
+                )
+            )
+        )
+
+    def add_bits(self, lcr):
+        """Those of the character and its parity."""
+        fsm, tick, seen_high = self.fsm, self.tick, self.seen_high
+        bits_left = Signal(3)
+        shift     = Signal(8)
+        parity    = Signal()
+        wrong     = Signal()
         # The first bit arrived has sunk to bit 8 - length.
         aligned = [shift[8 - length:] for length in range(5, 9)]
         self.comb += [
@@ -59,29 +87,11 @@ class Receiver(LiteXModule):
                 Mux(lcr.word[0], aligned[3], aligned[2]),
                 Mux(lcr.word[0], aligned[1], aligned[0]))),
             self.parity_error.eq(wrong),
-            self.framing_error.eq(~self.rx),
-            self.break_detected.eq(~self.rx & ~seen_high),
         ]
-
-        self.fsm = fsm = FSM(reset_state="IDLE")
-        fsm.act("IDLE",
-            If(~self.rx,
-                half.eq(1),
-                NextState("START")
-            )
-        )
         fsm.act("START",
             NextValue(bits_left, Cat(lcr.word, 1)),
             NextValue(parity, ~lcr.even),
-            NextValue(wrong, 0),
-            NextValue(seen_high, 0),
-            If(tick,
-                If(self.rx,
-                    NextState("IDLE")
-                ).Else(
-                    NextState("DATA")
-                )
-            )
+            NextValue(wrong, 0)
         )
         fsm.act("DATA",
             If(tick,
@@ -105,8 +115,14 @@ class Receiver(LiteXModule):
                 NextState("STOP")
             )
         )
-        fsm.act("STOP",
-            If(tick,
+
+    def add_stop(self):
+        self.comb += [
+            self.framing_error.eq(~self.rx),
+            self.break_detected.eq(~self.rx & ~self.seen_high),
+        ]
+        self.fsm.act("STOP",
+            If(self.tick,
                 self.valid.eq(1),
                 If(self.rx,
                     NextState("IDLE")
@@ -115,7 +131,7 @@ class Receiver(LiteXModule):
                 )
             )
         )
-        fsm.act("LOW",
+        self.fsm.act("LOW",
             If(self.rx,
                 NextState("IDLE")
             )
@@ -135,50 +151,59 @@ class Transmitter(LiteXModule):
 
         # # #
 
-        self.timer = timer = Signal(BIT_CYCLES_WIDTH + 1)  # one and a half bits fit
-        tick      = Signal()
-        start     = Signal()
-        long_stop = Signal()
-        bits_left = Signal(3)
-        shift     = Signal(8)
-        parity    = Signal()
-        level     = Signal()
+        self.timer = Signal(BIT_CYCLES_WIDTH + 1)   # one and a half bits fit
+        self.tick  = Signal()       # the end of a bit
+        self.start = Signal()       # the next one is a character's first,
+        self.long_stop = Signal()   # or is half as long again
+        self.level = Signal()
+        self.shift = Signal(8)
+        self.fsm = FSM(reset_state="IDLE")
+        self.add_timing()
+        self.fsm.act("IDLE",
+            self.level.eq(1),
+            self.idle.eq(1),
+            *self.take()
+        )
+        self.add_bits(lcr)
+        self.add_stop_bits()
 
-        self.comb += tick.eq(timer == 0)
+    def add_timing(self):
+        timer = self.timer
+        self.comb += self.tick.eq(timer == 0)
         self.sync += [
             timer.eq(timer - 1),
-            If(start | tick,
+            If(self.start | self.tick,
                 timer.eq(self.bit_cycles - 1),
-                If(long_stop,
+                If(self.long_stop,
                     timer.eq(self.bit_cycles + self.bit_cycles[1:] - 1)
                 )
             ),
-            self.tx.eq(level)
+            self.tx.eq(self.level)
         ]
 
-        take = [
+    def take(self):
+        return [
             self.ready.eq(1),
             If(self.valid,
-                start.eq(1),
-                NextValue(shift, self.data),
+                self.start.eq(1),
+                NextValue(self.shift, self.data),
                 NextState("START")
             )
         ]
+
+    def add_bits(self, lcr):
+        """Those of the character and its parity."""
+        fsm, tick, shift = self.fsm, self.tick, self.shift
+        bits_left = Signal(3)
+        parity    = Signal()
         stop = [
             If(lcr.stop & (lcr.word != 0),
                 NextState("FIRST_STOP")
             ).Else(
-                long_stop.eq(lcr.stop),
+                self.long_stop.eq(lcr.stop),
                 NextState("LAST_STOP")
             )
         ]
-
-        self.fsm = fsm = FSM(reset_state="IDLE")
-        fsm.act("IDLE",
-            level.eq(1),
-            self.idle.eq(1),
-            *take
-        )
         fsm.act("START",
             NextValue(bits_left, Cat(lcr.word, 1)),
             NextValue(parity, ~lcr.even),
@@ -187,7 +212,7 @@ class Transmitter(LiteXModule):
             )
         )
         fsm.act("DATA",
-            level.eq(shift[0]),
+            self.level.eq(shift[0]),
             If(tick,
                 NextValue(shift, shift[1:]),
                 NextValue(parity, parity ^ (shift[0] & ~lcr.stick)),
@@ -200,20 +225,22 @@ class Transmitter(LiteXModule):
             )
         )
         fsm.act("PARITY",
-            level.eq(parity),
+            self.level.eq(parity),
             If(tick, *stop)
         )
-        fsm.act("FIRST_STOP",
-            level.eq(1),
-            If(tick,
+
+    def add_stop_bits(self):
+        self.fsm.act("FIRST_STOP",
+            self.level.eq(1),
+            If(self.tick,
                 NextState("LAST_STOP")
             )
         )
-        fsm.act("LAST_STOP",
-            level.eq(1),
+        self.fsm.act("LAST_STOP",
+            self.level.eq(1),
             self.last_stop.eq(1),
-            If(tick,
+            If(self.tick,
                 NextState("IDLE"),
-                *take
+                *self.take()
             )
         )

@@ -34,6 +34,20 @@ class TracePort(LiteXModule):
         self.record = Record([("valid", 1), ("hart", 4)] + FIELDS)   # o: a record leaves while `valid`
         self.bus    = wishbone.Interface(data_width=32)              # the buffer; decodes the low address bits
 
+        self.add_registers(depth)
+
+        # # #
+
+        self.full     = [Signal(name=f"full{i}") for i in range(n_harts)]       # a hart's slot holds a record,
+        self.accepted = [Signal(name=f"accepted{i}") for i in range(n_harts)]   # begins to,
+        self.granted  = [Signal(name=f"granted{i}") for i in range(n_harts)]    # and lets it go
+        self.while_idle = [Follows(tuple(port.rsp_data for port in self.ports))]
+        for i, port in enumerate(self.ports):
+            self.add_port(i, port)
+        self.add_arbiter(n_harts)
+        self.add_buffer(depth)
+
+    def add_registers(self, depth):
         self.enable = CSRStorage(reset=1, description="Log. While 0, stores are answered and forgotten.")
         self.mode   = CSRStorage(description="What happens to a record that finds the buffer full. 0 (`RING`): it "
             "replaces the oldest. 1 (`STOP`): it is left out.")
@@ -42,44 +56,39 @@ class TracePort(LiteXModule):
         self.lost   = CSRStatus(32, description="Records replaced or left out since the last clear, modulo 2^32. "
             "`count` + `lost` is the number of records since.")
 
-        # # #
+    def add_port(self, i, port):
+        """A store is taken at once into its hart's slot, with its cycle, and waits there for its turn."""
+        full, accepted, granted = self.full[i], self.accepted[i], self.granted[i]
+        slot  = Record(FIELDS, name=f"slot{i}")
+        fires = Signal()
+        self.comb += [
+            port.cmd_ready.eq(~port.cmd_write | ~full | granted),
+            fires.eq(port.cmd_valid & port.cmd_ready),
+            accepted.eq(fires & port.cmd_write & self.enable.storage),
+            If(granted,
+                self.record.hart.eq(i),
+                *[getattr(self.record, name).eq(getattr(slot, name)) for name, _ in FIELDS]
+            )
+        ]
+        word = port.cmd_address[2:2 + EVENT_WIDTH]
+        self.sync += [
+            port.rsp_valid.eq(fires),
+            port.rsp_data.eq(Mux(word == PORT["CYCLE"].offset // 4, self.cycle[:32], 0)),
+            If(accepted,
+                full.eq(1),
+                slot.event.eq(word),
+                slot.argument.eq(port.cmd_data & Cat(*[Replicate(byte, 8) for byte in port.cmd_mask])),
+                slot.cycle.eq(self.cycle)
+            ).Elif(granted,
+                full.eq(0)
+            )
+        ]
 
-        # Ports: a store is taken at once into its hart's slot, with its cycle, and waits there for its turn -----------
-
-        full     = [Signal(name=f"full{i}") for i in range(n_harts)]
-        accepted = [Signal(name=f"accepted{i}") for i in range(n_harts)]
-        granted  = [Signal(name=f"granted{i}") for i in range(n_harts)]
-        blocked  = [0] * n_harts
-        for i, port in enumerate(self.ports):
-            slot  = Record(FIELDS, name=f"slot{i}")
-            fires = Signal()
-            self.comb += [
-                port.cmd_ready.eq(~port.cmd_write | ~full[i] | granted[i]),
-                fires.eq(port.cmd_valid & port.cmd_ready),
-                accepted[i].eq(fires & port.cmd_write & self.enable.storage),
-                If(granted[i],
-                    self.record.hart.eq(i),
-                    *[getattr(self.record, name).eq(getattr(slot, name)) for name, _ in FIELDS]
-                )
-            ]
-            word = port.cmd_address[2:2 + EVENT_WIDTH]
-            self.sync += [
-                port.rsp_valid.eq(fires),
-                port.rsp_data.eq(Mux(word == PORT["CYCLE"].offset // 4, self.cycle[:32], 0)),
-                If(accepted[i],
-                    full[i].eq(1),
-                    slot.event.eq(word),
-                    slot.argument.eq(port.cmd_data & Cat(*[Replicate(byte, 8) for byte in port.cmd_mask])),
-                    slot.cycle.eq(self.cycle)
-                ).Elif(granted[i],
-                    full[i].eq(0)
-                )
-            ]
-
-        self.while_idle = [Follows(tuple(port.rsp_data for port in self.ports))]
-
-        # Arbiter: the oldest record goes first, of those of one cycle that of the lowest hart. So the log is in order,
-        # and a record waits for at most one of each other hart.
+    def add_arbiter(self, n_harts):
+        """The oldest record goes first, of those of one cycle that of the lowest hart. So the log is in order, and a
+        record waits for at most one of each other hart."""
+        full, accepted, granted = self.full, self.accepted, self.granted
+        blocked = [0] * n_harts
         for low in range(n_harts):
             for high in range(low + 1, n_harts):
                 high_first = Signal(name=f"hart{high}_before_{low}")
@@ -93,14 +102,13 @@ class TracePort(LiteXModule):
         self.comb += [granted[i].eq(full[i] & ~blocked[i]) for i in range(n_harts)]
         self.comb += self.record.valid.eq(reduce(or_, full))
 
-        # Buffer: the newest record is before `produce`, and `count` of them are kept ----------------------------------
-
+    def add_buffer(self, depth):
+        """The newest record is before `produce`, and `count` of them are kept."""
         entry  = Cat(self.record.cycle, self.record.event, self.record.hart, self.record.argument)
         memory = Memory(len(entry), depth)  # not an attribute: LiteX would put it on the CSR bus
         write_port = memory.get_port(write_capable=True, mode=READ_FIRST)
         read_port  = memory.get_port(mode=READ_FIRST)
         self.specials += memory, write_port, read_port
-
         count, lost, clear = self.count.status, self.lost.status, self.clear.re
         produce = Signal(max=depth)
         is_full = Signal()
@@ -123,21 +131,21 @@ class TracePort(LiteXModule):
                 produce.eq(produce + 1)
             )
         ]
+        self.add_readout(read_port, produce, buffer_map(depth))
 
-        # Read-out: a word in the cycle after its address --------------------------------------------------------------
-
+    def add_readout(self, read_port, produce, registers):
+        """A word in the cycle after its address."""
         index = self.bus.adr[2:2 + len(produce)]
         inside = Signal()
         words = Record([("cycle", 64), ("event", EVENT_WIDTH), ("hart", 4), ("argument", 32)])
         image = [0] * (RECORD_BYTES // 4)
-        registers = buffer_map(depth)
         image[registers["CYCLE_LOW"].offset // 4] = words.cycle[:32]
         image[registers["CYCLE_HIGH"].offset // 4] = words.cycle[32:]
         source = registers["SOURCE"]
         image[source.offset // 4] = (words.event << source["EVENT"].lsb) | (words.hart << source["HART"].lsb)
         image[registers["ARGUMENT"].offset // 4] = words.argument
         self.comb += [
-            read_port.adr.eq(produce - count + index),
+            read_port.adr.eq(produce - self.count.status + index),
             words.raw_bits().eq(read_port.dat_r),
             If(inside,
                 self.bus.dat_r.eq(Mux(self.bus.adr[1],
@@ -146,6 +154,6 @@ class TracePort(LiteXModule):
             )
         ]
         self.sync += [
-            inside.eq(index < count),
+            inside.eq(index < self.count.status),
             self.bus.ack.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack),
         ]

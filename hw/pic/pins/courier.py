@@ -25,10 +25,15 @@ def patience(lanes, symbol_cycles=SYMBOL_CYCLES):
     return longest + int(MAX_CLOCK_RATIO * (answers + ACK_CYCLES + WORK_CYCLES))
 
 
+def in_order(kind):
+    """Whether a message of this kind is numbered and acknowledged: JOIN and JOINED are there to begin that."""
+    return (kind != NUMBERS["JOIN"]) & (kind != NUMBERS["JOINED"])
+
+
 class Courier(LiteXModule):
     """One end. What is received is valid in the cycle of `received` only.
 
-    JOIN and JOINED are outside of the order, and sent once: they are there to begin it."""
+    JOIN and JOINED are outside of the order, and sent once."""
     def __init__(self, pads, symbol_cycles=SYMBOL_CYCLES):
         self.valid    = Signal()           # i: there is a message,
         self.kind     = Signal(KIND_BITS)  # i: of this kind (frames.NUMBERS),
@@ -44,34 +49,31 @@ class Courier(LiteXModule):
 
         # # #
 
-        lanes = len(pads.tx_data)
-        self.sender   = sender   = Sender(pads, symbol_cycles)
-        self.receiver = receiver = Receiver(pads, symbol_cycles)
+        self.sender   = Sender(pads, symbol_cycles)
+        self.receiver = Receiver(pads, symbol_cycles)
+        self.waiting  = Signal()     # for the acknowledgement of a message
+        self.to_send  = Signal()     # it is to be sent, or sent again
+        self.sequence = Signal()     # its number, of two
+        self.expected = Signal()     # that of the next message from there
+        self.owed     = Signal()     # an acknowledgement,
+        self.ack_left = Signal(max=ACK_CYCLES + 1)  # in so many cycles
+        self.add_sending(patience(len(pads.tx_data), symbol_cycles))
+        self.add_receiving()
 
-        waiting  = Signal()     # for the acknowledgement of the message below
-        to_send  = Signal()     # it is to be sent, or sent again
-        kind     = Signal(KIND_BITS)
-        body     = Signal(BODY_BITS)
-        sequence = Signal()     # its number, of two
-        expected = Signal()     # that of the next message from there
-        owed     = Signal()     # an acknowledgement,
-        ack_left = Signal(max=ACK_CYCLES + 1)  # in so many cycles
-        left     = Signal(max=patience(lanes, symbol_cycles) + 1)
-        attempt  = Signal(max=ATTEMPTS)
-
-        def in_order(kind):
-            return (kind != NUMBERS["JOIN"]) & (kind != NUMBERS["JOINED"])
-
-        # Sending ------------------------------------------------------------------------------------------------------
-
-        late = Signal()
+    def add_sending(self, patience):
+        sender, waiting, to_send, owed, ack_left = self.sender, self.waiting, self.to_send, self.owed, self.ack_left
+        kind    = Signal(KIND_BITS)
+        body    = Signal(BODY_BITS)
+        left    = Signal(max=patience + 1)
+        attempt = Signal(max=ATTEMPTS)
+        late    = Signal()
         self.comb += [
             self.ready.eq(~waiting & ~to_send),
             late.eq(waiting & ~to_send & (left == 0)),
             self.resent.eq(late),
             self.gave_up.eq(late & (attempt == ATTEMPTS - 1)),
             sender.valid.eq(to_send | (owed & (ack_left == 0))),
-            sender.header.eq(Cat(~expected, sequence, Mux(to_send, kind, NUMBERS["ACK"]))),
+            sender.header.eq(Cat(~self.expected, self.sequence, Mux(to_send, kind, NUMBERS["ACK"]))),
             sender.body.eq(body),
         ]
         self.sync += [
@@ -89,7 +91,7 @@ class Courier(LiteXModule):
                 to_send.eq(0),
                 owed.eq(0),
                 If(to_send,
-                    left.eq(patience(lanes, symbol_cycles))
+                    left.eq(patience)
                 )
             ),
             If(self.valid & self.ready,
@@ -100,9 +102,11 @@ class Courier(LiteXModule):
                 attempt.eq(0)
             ),
         ]
+        self.while_idle = [Countdown(left), Countdown(ack_left)]
 
-        # Receiving: what comes a second time is acknowledged a second time --------------------------------------------
-
+    def add_receiving(self):
+        """What comes a second time is acknowledged a second time."""
+        receiver, expected = self.receiver, self.expected
         acknowledged, its_sequence, its_kind = receiver.header[0], receiver.header[1], receiver.header[2:]
         ordered = Signal()
         self.comb += [
@@ -113,22 +117,21 @@ class Courier(LiteXModule):
             self.wrong.eq(receiver.wrong),
         ]
         self.sync += [
-            If(receiver.received & waiting & (acknowledged == sequence),
-                waiting.eq(0),
-                to_send.eq(0),
-                sequence.eq(~sequence)
+            If(receiver.received & self.waiting & (acknowledged == self.sequence),
+                self.waiting.eq(0),
+                self.to_send.eq(0),
+                self.sequence.eq(~self.sequence)
             ),
             If(receiver.received & ordered,
                 expected.eq(~its_sequence),
-                owed.eq(1),
-                ack_left.eq(Mux(its_sequence == expected, ACK_CYCLES, 0))
+                self.owed.eq(1),
+                self.ack_left.eq(Mux(its_sequence == expected, ACK_CYCLES, 0))
             ),
             If(self.restart,
-                waiting.eq(0),
-                to_send.eq(0),
-                sequence.eq(0),
+                self.waiting.eq(0),
+                self.to_send.eq(0),
+                self.sequence.eq(0),
                 expected.eq(0),
-                owed.eq(0)
+                self.owed.eq(0)
             ),
         ]
-        self.while_idle = [Countdown(left), Countdown(ack_left)]

@@ -33,31 +33,45 @@ class PICChip(LiteXModule):
 
     It is reset whenever the other chip asks to join. Nothing of it is on a bus."""
     def __init__(self, n_harts, pads, clock_hz, symbol_cycles=SYMBOL_CYCLES):
+        self.n_harts = n_harts
         self.joined = Signal()  # o: the other chip has been heard
         self.busy   = Signal()  # o: pulse: a message came
 
         # # #
 
-        self.courier = courier = Courier(pads, symbol_cycles)
-        self.end     = end     = FarEnd(n_harts)
-        self.pic     = pic     = ResetInserter()(OffChipPIC(end, late_accounting=True))
+        self.courier = Courier(pads, symbol_cycles)
+        self.end     = FarEnd(n_harts)
+        self.pic     = ResetInserter()(OffChipPIC(self.end, late_accounting=True))
+        self.greet   = Signal()     # what is to be sent: that it has joined,
+        self.answer  = Signal()     # the answer to an access,
+        self.nothing = Signal()     # which found nothing,
+        self.value   = Signal()     # a counter's value:
+        self.count   = Signal(32)
+        self.add_joining()
+        self.add_sources()
+        self.add_accesses()
+        self.add_counters()
+        self.add_messages(clock_hz)
 
-        def comes(kind):
-            return courier.received & (courier.received_kind == NUMBERS[kind])
+    def comes(self, kind):
+        return self.courier.received & (self.courier.received_kind == NUMBERS[kind])
 
-        def received(kind, name):
-            return field(kind, name, courier.received_body)
+    def received(self, kind, name):
+        return field(kind, name, self.courier.received_body)
 
-        # Joining ------------------------------------------------------------------------------------------------------
+    def begins_anew(self):
+        """What is under way is forgotten."""
+        return ~self.joined | self.comes("JOIN")
 
-        ready = Signal()        # the controller is reset
-        greet = Signal()
+    def add_joining(self):
+        courier, pic, comes = self.courier, self.pic, self.comes
+        self.ready = ready = Signal()       # the controller is reset
         self.sync += [
-            ready.eq(end.ready & ~pic.reset),
+            ready.eq(self.end.ready & ~pic.reset),
             pic.reset.eq(comes("JOIN")),
             If(comes("JOIN"),
                 ready.eq(0),
-                greet.eq(1),
+                self.greet.eq(1),
                 self.joined.eq(1)
             ),
             If(courier.gave_up,
@@ -69,8 +83,9 @@ class PICChip(LiteXModule):
             self.busy.eq(courier.received),
         ]
 
-        # Sources: a wire that rose was down before --------------------------------------------------------------------
-
+    def add_sources(self):
+        """A wire that rose was down before."""
+        pic   = self.pic
         rises = Signal(SOURCES)
         wires = Signal(SOURCES)
         step  = Signal(2)
@@ -80,26 +95,23 @@ class PICChip(LiteXModule):
                 2: [pic.sources.eq(pic.sources | rises), step.eq(3)],
                 3: [pic.sources.eq(wires), step.eq(0)],
             }),
-            If(comes("SOURCES"),
-                rises.eq(received("SOURCES", "rises")),
-                wires.eq(received("SOURCES", "wires")),
+            If(self.comes("SOURCES"),
+                rises.eq(self.received("SOURCES", "rises")),
+                wires.eq(self.received("SOURCES", "wires")),
                 step.eq(1)
             ),
-            If(~self.joined | comes("JOIN"),
+            If(self.begins_anew(),
                 pic.sources.eq(0),
                 step.eq(0)
             ),
         ]
 
-        # Accesses -----------------------------------------------------------------------------------------------------
-
+    def add_accesses(self):
+        end, comes, received = self.end, self.comes, self.received
         asked   = Signal()
         decide  = Signal()
         done    = Signal()
-        answer  = Signal()              # to be sent
-        nothing = Signal()
-        told    = Signal(n_harts)       # the interrupt wires as the other chip knows them, or will
-        self.comb += end.select.eq(asked & ready)
+        self.comb += end.select.eq(asked & self.ready)
         self.sync += [
             decide.eq(end.select),
             end.effect.eq(decide),
@@ -118,32 +130,41 @@ class PICChip(LiteXModule):
                 end.data.eq(received("WRITE", "data"))
             ),
             If(end.effect,
-                nothing.eq(end.nothing)
+                self.nothing.eq(end.nothing)
             ),
             If(done,
-                answer.eq(1)
+                self.answer.eq(1)
+            ),
+            If(self.begins_anew(),
+                asked.eq(0),
+                decide.eq(0),
+                end.effect.eq(0),
+                done.eq(0)
             ),
         ]
 
-        # Counters -----------------------------------------------------------------------------------------------------
-
-        bus   = pic.counters_bus
-        value = Signal()                # to be sent
-        count = Signal(32)
+    def add_counters(self):
+        bus = self.pic.counters_bus
         self.comb += bus.stb.eq(bus.cyc)
         self.sync += [
-            If(comes("COUNTER"),
-                bus.adr.eq(received("COUNTER", "word")),
+            If(self.comes("COUNTER"),
+                bus.adr.eq(self.received("COUNTER", "word")),
                 bus.cyc.eq(1)
             ),
             If(bus.cyc & bus.ack,
                 bus.cyc.eq(0),
-                count.eq(bus.dat_r),
-                value.eq(1)
+                self.count.eq(bus.dat_r),
+                self.value.eq(1)
+            ),
+            If(self.begins_anew(),
+                bus.cyc.eq(0)
             ),
         ]
 
-        # What is sent next --------------------------------------------------------------------------------------------
+    def add_messages(self, clock_hz):
+        """What is sent next: the first that there is."""
+        courier, end = self.courier, self.end
+        told = Signal(self.n_harts)     # the interrupt wires as the other chip knows them, or will
 
         def message(kind, *taken, **values):
             return [
@@ -160,43 +181,38 @@ class PICChip(LiteXModule):
         irq      = Signal(MAX_HARTS)
         self.comb += [
             irq.eq(end.wires),
-            If(greet,
-                If(ready,
-                    *message("JOINED", greeted, harts=n_harts, version=VERSION, clock_hz=clock_hz)
+            If(self.greet,
+                If(self.ready,
+                    *message("JOINED", greeted, harts=self.n_harts, version=VERSION, clock_hz=clock_hz)
                 )
-            ).Elif(answer,
+            ).Elif(self.answer,
                 If(end.write,
                     *message("DONE", answered, wired, irq=irq)
                 ).Else(
-                    *message("ANSWER", answered, wired, irq=irq, data=end.read_data, nothing=nothing)
+                    *message("ANSWER", answered, wired, irq=irq, data=end.read_data, nothing=self.nothing)
                 )
-            ).Elif(value,
-                *message("VALUE", valued, data=count)
+            ).Elif(self.value,
+                *message("VALUE", valued, data=self.count)
             ).Elif(end.wires != told,
                 *message("WIRES", wired, irq=irq)
             ),
         ]
         self.sync += [
             If(greeted,
-                greet.eq(0)
+                self.greet.eq(0)
             ),
             If(answered,
-                answer.eq(0)
+                self.answer.eq(0)
             ),
             If(valued,
-                value.eq(0)
+                self.value.eq(0)
             ),
             If(wired,
                 told.eq(end.wires)
             ),
-            If(~self.joined | comes("JOIN"),
-                asked.eq(0),
-                decide.eq(0),
-                end.effect.eq(0),
-                done.eq(0),
-                answer.eq(0),
-                bus.cyc.eq(0),
-                value.eq(0),
+            If(self.begins_anew(),
+                self.answer.eq(0),
+                self.value.eq(0),
                 told.eq(0)
             ),
         ]

@@ -68,17 +68,21 @@ class Sender(LiteXModule):
 
         # # #
 
-        frame = Signal(HEADER_BITS + BODY_BITS)
-        left  = Signal(max=symbols(BODY_BITS + HEADER_BITS, lanes) + 1)
-        cycle = Signal(max=symbol_cycles)
-        first = Signal()
-        last  = Signal()
-        self.crc = crc = CRC(CRC_POLYNOMIAL, CRC_BITS, lanes, CRC_START)
+        self.frame = Signal(HEADER_BITS + BODY_BITS)    # what is left of it, its next symbol on top
+        self.left  = Signal(max=symbols(BODY_BITS + HEADER_BITS, lanes) + 1)    # symbols behind this one
+        self.cycle = Signal(max=symbol_cycles)          # of this one
+        self.first = Signal()
+        self.last  = Signal()
+        self.crc   = CRC(CRC_POLYNOMIAL, CRC_BITS, lanes, CRC_START)
         self.comb += [
-            first.eq(cycle == 0),
-            last.eq(cycle == symbol_cycles - 1),
-            crc.din.eq(frame[-lanes:]),
+            self.first.eq(self.cycle == 0),
+            self.last.eq(self.cycle == symbol_cycles - 1),
+            self.crc.din.eq(self.frame[-lanes:]),
         ]
+        self.add_states(pads, lanes, symbol_cycles)
+
+    def add_states(self, pads, lanes, symbol_cycles):
+        frame, left, cycle, first, last, crc = self.frame, self.left, self.cycle, self.first, self.last, self.crc
         self.fsm = fsm = FSM(reset_state="READY")
         fsm.act("READY",
             self.ready.eq(1),
@@ -151,55 +155,56 @@ class Receiver(LiteXModule):
 
         # # #
 
+        self.symbol  = Signal()             # one comes: `data`
+        self.data    = Signal(lanes)
+        self.silence = Signal(max=QUIET_SYMBOLS * symbol_cycles + 1, reset=QUIET_SYMBOLS * symbol_cycles)
+        self.left    = Signal(max=symbols(BODY_BITS, lanes) + 1)    # symbols of this part behind this one
+        self.header_symbols = symbols(HEADER_BITS, lanes)
+        self.crc     = CRC(CRC_POLYNOMIAL, CRC_BITS, lanes, CRC_START)
+        self.fsm     = FSM(reset_state="SKIP")
+        self.add_sampling(pads, symbol_cycles)
+        self.add_header(lanes)
+        self.add_body(lanes)
+
+    def add_sampling(self, pads, symbol_cycles):
+        """A symbol comes with a change of the strobe. The wires are quiet when `silence` has run out."""
+        symbol, silence = self.symbol, self.silence
         strobe = Signal()
         before = Signal()
-        data   = Signal(lanes)
-        symbol = Signal()
-        self.specials += MultiReg(pads.rx_strobe, strobe), MultiReg(pads.rx_data, data)
+        self.specials += MultiReg(pads.rx_strobe, strobe), MultiReg(pads.rx_data, self.data)
         self.sync += before.eq(strobe)
-        self.comb += symbol.eq(strobe != before)
-
-        # The wires are quiet when this has run out.
-        silence = Signal(max=QUIET_SYMBOLS * symbol_cycles + 1, reset=QUIET_SYMBOLS * symbol_cycles)
+        self.comb += [
+            symbol.eq(strobe != before),
+            self.crc.din.eq(self.data),
+            self.crc.enable.eq(symbol),
+        ]
         self.sync += If(symbol,
             silence.eq(QUIET_SYMBOLS * symbol_cycles)
         ).Elif(silence != 0,
             silence.eq(silence - 1)
         )
 
-        self.crc = crc = CRC(CRC_POLYNOMIAL, CRC_BITS, lanes, CRC_START)
-        self.comb += [
-            crc.din.eq(data),
-            crc.enable.eq(symbol),
-        ]
+    def next_frame(self):
+        return NextValue(self.left, self.header_symbols - 1), NextState("HEADER")
 
-        header_symbols = symbols(HEADER_BITS, lanes)
-        left = Signal(max=symbols(BODY_BITS, lanes) + 1)
+    def cut_short(self):
+        """The frame, if the wires are quiet."""
+        return If(self.silence == 0, self.wrong.eq(1), *self.next_frame())
+
+    def add_header(self, lanes):
+        """What it says of the body, once it is whole. The first one may begin with the middle of a frame."""
+        whole, known, left, symbol = Signal(HEADER_BITS), Signal(), self.left, self.symbol
         body_symbols = Signal.like(left)
-        known = Signal()
-        whole = Signal(HEADER_BITS)   # the header, in the cycle of its last symbol
         self.comb += [
-            whole.eq(Cat(data, self.header)),
+            whole.eq(Cat(self.data, self.header)),
             Case(whole[-KIND_BITS:], {number: [known.eq(1), body_symbols.eq(symbols(body_bits(kind), lanes))]
                 for kind, (number, _) in KINDS.items()}),
         ]
-
-        good = Signal()
-        self.sync += self.received.eq(good)   # through a register, for clock rate
-        self.fsm = fsm = FSM(reset_state="SKIP")   # it may start in the middle of one
-        dropped = If(silence == 0,
-            self.wrong.eq(1),
-            NextValue(left, header_symbols - 1),
-            NextState("HEADER")
+        self.fsm.act("SKIP",
+            If(~symbol & (self.silence == 0), *self.next_frame())
         )
-        fsm.act("SKIP",
-            If(~symbol & (silence == 0),
-                NextValue(left, header_symbols - 1),
-                NextState("HEADER")
-            )
-        )
-        fsm.act("HEADER",
-            crc.reset.eq((left == header_symbols - 1) & ~symbol),
+        self.fsm.act("HEADER",
+            self.crc.reset.eq((left == self.header_symbols - 1) & ~symbol),
             If(symbol,
                 NextValue(self.header, whole),
                 NextValue(left, left - 1),
@@ -215,29 +220,34 @@ class Receiver(LiteXModule):
                         NextState("SKIP")
                     )
                 )
-            ).Elif(left != header_symbols - 1,
-                dropped
+            ).Elif(left != self.header_symbols - 1,
+                self.cut_short()
             )
         )
-        fsm.act("BODY",
+
+    def add_body(self, lanes):
+        """With what is behind it, the checksum."""
+        left, symbol = self.left, self.symbol
+        good = Signal()
+        self.sync += self.received.eq(good)   # through a register, for clock rate
+        self.fsm.act("BODY",
             If(symbol,
-                NextValue(self.body, Cat(data, self.body)),
+                NextValue(self.body, Cat(self.data, self.body)),
                 NextValue(left, left - 1),
                 If(left == 0,
                     NextValue(left, symbols(CRC_BITS, lanes) - 1),
                     NextState("CHECKSUM")
                 )
             ).Else(
-                dropped
+                self.cut_short()
             )
         )
-        fsm.act("CHECKSUM",
+        self.fsm.act("CHECKSUM",
             If(symbol,
                 NextValue(left, left - 1),
                 If(left == 0,
-                    NextValue(left, header_symbols - 1),
-                    NextState("HEADER"),
-                    If(crc.crc == 0,
+                    *self.next_frame(),
+                    If(self.crc.crc == 0,
                         good.eq(1)
                     ).Else(
                         self.wrong.eq(1),
@@ -245,6 +255,6 @@ class Receiver(LiteXModule):
                     )
                 )
             ).Else(
-                dropped
+                self.cut_short()
             )
         )
