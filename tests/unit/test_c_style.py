@@ -1,6 +1,7 @@
 """What the C of the kernel keeps to and no compiler checks: a name is one function's or one variable's, so that a
-backtrace, a breakpoint and what a debugger prints say which; a function is short; a line fits."""
+backtrace, a breakpoint and what a debugger prints say which; a function is short, in Python too; a line fits."""
 
+import ast
 import re
 
 import pytest
@@ -121,6 +122,19 @@ def test_a_function_fits_a_screen():
     assert not list(found.values())
 
 
+def too_long_in_python(texts):
+    """The same of Python."""
+    return {node.name: f"{inside}:{node.lineno}: {node.name} has {length} lines" for inside, text in texts
+            for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            if (length := node.end_lineno - node.lineno + 1) > LINES}
+
+
+def test_a_function_in_python_fits_a_screen():
+    paths = [path for folder in ("hw", "sim", "soc", "support") for path in sorted((REPO / folder).rglob("*.py"))]
+    assert len(paths) > 250
+    assert not list(too_long_in_python((str(path.relative_to(REPO)), path.read_text()) for path in paths).values())
+
+
 DATA = ("static struct chunk {\n    int fill __attribute__((aligned(8))), n;\n} *first, all[2] = {{1, 2}, {3}};\n"
         "static int (*const hook[])(int n) = {a, b}, last;\n")
 ONE = "static int fill(void)\n{\n    return 1;\n}\n"
@@ -201,3 +215,9 @@ def test_a_line_that_does_not_fit_is_found(width, found):
 def test_a_long_function_is_found(lines, found):
     text = "static int fill(void)\n{\n" + "    n++;\n" * (lines - 3) + "}\n"
     assert too_long([("a.c", text)]).keys() == found
+
+
+@pytest.mark.parametrize("lines, found", [(LINES, set()), (LINES + 1, {"fill"})])
+def test_a_long_function_in_python_is_found(lines, found):
+    text = "class Core:\n    def fill(self):\n" + "        self.n += 1\n" * (lines - 1) + "    less = 1\n"
+    assert too_long_in_python([("a.py", text)]).keys() == found
