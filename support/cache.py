@@ -7,6 +7,7 @@ exists is whole; a lock file per entry makes two processes that want the same th
     <kind>/.<key>.lock      held alone while the entry is made or removed, shared while it is looked up
     <kind>/.<key>.<any>/    what is on its way in or out: rubbish unless somebody holds the lock
     .leases/<process>       the entries that a process uses, a line each; locked as long as that process lives
+    .took/<kind>            how many seconds the last build of an entry took
 
 So what nobody uses can be removed at any time (`discard`), beside processes that build and look up.
 """
@@ -61,11 +62,33 @@ def digest(inputs: Mapping[str, Input]) -> str:
     return total.hexdigest()
 
 
+# Seconds that the longer builds take on a machine with two cores, for the first one; later ones take as long as the last.
+TAKES = {"cluster": 15, "cluster-generator": 60, "fpga-netlist": 120, "fpga-placement": 300, "kernel-objects": 15,
+         "kernel-programs": 5, "model": 60, "simulator": 15, "user-library": 20}
+
+
+def time_of(kind: str) -> str:
+    """How long a build will take, as words; empty if that is short or not known."""
+    known = [seconds for name, seconds in TAKES.items() if kind == name or kind.startswith(f"{name}-")]
+    seconds = max(known, default=0)
+    with suppress(OSError, ValueError):
+        seconds = int((build_root() / "cache/.took" / kind).read_text())
+    return f" (about {seconds} s)" if seconds >= 3 else ""
+
+
+def _took(kind: str, seconds: float):
+    folder = build_root() / "cache/.took"
+    with suppress(OSError):         # a file system that is full tells of it elsewhere
+        folder.mkdir(exist_ok=True)
+        (folder / kind).write_text(f"{seconds:.0f}")
+
+
 def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], object], quiet: bool = False) -> Path:
     """Return the entry of `kind` made from `inputs`, a directory; if it is missing, `build(directory)` fills it.
 
     `build` gets an empty directory and must write only there. What it raises is passed on and leaves no entry. One line
-    on stderr says that something is being built unless it is `quiet`, none is printed when it is there already."""
+    on stderr says that something is being built, and how long that will take, unless it is `quiet`; none is printed
+    when it is there already."""
     folder = build_root() / "cache" / kind
     key = digest(inputs)[:16]
     entry = folder / key
@@ -77,7 +100,7 @@ def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], objec
         if entry.is_dir():
             hold(entry)
             return entry
-        say(f"building {kind} {key}")
+        say(f"building {kind} {key}{time_of(kind)}")
         start = time.monotonic()
         aside = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=folder))
         try:
@@ -88,7 +111,9 @@ def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], objec
             shutil.rmtree(aside, ignore_errors=True)
             raise
         hold(entry)
-        say(f"built {kind} {key} in {time.monotonic() - start:.0f} s")
+        took = time.monotonic() - start
+        _took(kind, took)
+        say(f"built {kind} {key} in {took:.0f} s")
     return entry
 
 

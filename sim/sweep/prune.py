@@ -16,6 +16,7 @@ from sim.sweep.store import INDEX, Store
 from support.cache import build_root, discard, held, locked
 
 DAY_S = 86_400.0
+NO_ENTRIES = (".leases", ".took")       # of the cache
 BUILDS, RUNS, SCRATCH = KINDS = ("builds", "runs", "scratch")
 
 
@@ -71,9 +72,9 @@ def _scratch(root: Path) -> Iterator[tuple[str, str, Path]]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What is in a folder but leases and locks; nothing if it is not there."""
+    """What is in a folder but leases, times and locks; nothing if it is not there."""
     try:
-        return [path for path in folder.iterdir() if path.name != ".leases" and not path.name.endswith(".lock")]
+        return [path for path in folder.iterdir() if path.name not in NO_ENTRIES and not path.name.endswith(".lock")]
     except (FileNotFoundError, NotADirectoryError):
         return []
 

@@ -192,3 +192,22 @@ def test_a_kept_run_is_whole_or_not_there(root):
     (entry / "run.json").mkdir()
     assert Store().keep("cc1", root / "run", "now") is None     # a damaged one does not stand in the way
     assert Store().take("cc1", into) == "now"
+
+
+def test_a_build_says_how_long_it_takes(root, capsys):
+    """The first one of a kind as long as such a build takes anywhere, later ones as the last one here."""
+    def said():
+        return [line for line in capsys.readouterr().err.splitlines() if line.startswith("building")]
+
+    cached("model", {"name": "first"}, lambda folder: None)
+    assert said()[0].endswith(" (about 60 s)") and cache.time_of("model") == ""         # it took no time
+    assert cache.time_of("kernel-objects-spl-optim") == f" (about {cache.TAKES['kernel-objects']} s)"
+    (root / "cache/.took/thing").write_text("48")
+    build("second")
+    key = cache.digest({"name": "second"})[:16]
+    assert said() == [f"building thing {key} (about 48 s)"] and (root / "cache/thing" / key).is_dir()
+    for broken in ("", "x", "2"):
+        (root / "cache/.took/thing").write_text(broken)
+        assert cache.time_of("thing") == ""
+    prune_now("--days", "0")
+    assert (root / "cache/.took").is_dir() and not (root / "cache/thing" / key).exists()
