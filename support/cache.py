@@ -62,7 +62,7 @@ def digest(inputs: Mapping[str, Input]) -> str:
     return total.hexdigest()
 
 
-# Seconds that the longer builds take on a machine with two cores, for the first one; later ones take as long as the last.
+# Seconds that the longer builds take on a machine with two cores; of a kind that was built here, the last one says.
 TAKES = {"cluster": 15, "cluster-generator": 60, "fpga-netlist": 120, "fpga-placement": 300, "kernel-objects": 15,
          "kernel-programs": 5, "model": 60, "simulator": 15, "user-library": 20}
 

@@ -26,10 +26,12 @@ $(USER_LIBRARY): $(patsubst $(USERLAND)/lib/%.c,$(OUT)/user/lib/%.o,$(USER_LIB_S
 	@rm -f $@
 	@$(CROSS)ar crs $@ $^
 
+# STRIP=-S leaves them their symbols, which are not loaded.
+STRIP ?= -s
 # They print no floating-point numbers, and are loaded in half the time without the code for them.
 $(OUT)/user/programs/%.elf: $(OUT)/user/programs/%.o $(USER_LIBRARY) $(USER_CRT0) $(USERLAND)/lib/user.ld
 	@echo '  LD $@'
-	@$(LLD) -m elf32lriscv -nostdlib -static $(USER_LD_OPTIONS) -s --defsym=vfprintf=__i_vfprintf $(SHUFFLE) \
+	@$(LLD) -m elf32lriscv -nostdlib -static $(USER_LD_OPTIONS) $(STRIP) --defsym=vfprintf=__i_vfprintf $(SHUFFLE) \
 		-T $(USERLAND)/lib/user.ld $(USER_CRT0) $< $(USER_LIBRARY) $(USER_LIBC)/libc.a $(USER_LIBGCC) -o $@
 
 $(OUT)/user/programs.cpio: $(USER_PROGRAMS) $(USERLAND)/archive.py

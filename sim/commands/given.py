@@ -96,6 +96,15 @@ def moment(option: str, text: str | None, plain: bool):
         raise Failed(f"{option} {text}: give {'N, ' if plain else ''}{MOMENTS}", 2)
 
 
+def symbols(texts: Iterable[str]):
+    """Of `--symbols NAME=FILE`."""
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise Failed(f"--symbols {text}: give it as NAME=FILE", 2)
+        a_file(f"--symbols {name}", path)
+
+
 def nodes(texts: Iterable[str], count: int, two_chips: bool):
     """Of `--node K:OPTION=VALUE`, for so many nodes."""
     for text in texts:

@@ -126,6 +126,10 @@ class Written:
     wave_cycles: Annotated[int | None, like("wave-cycles")] = None
     timeline: Annotated[Path | None, like("timeline")] = None
     flame: Annotated[Path | None, like("flame", help="cycles by call stack, for './interlock flame'")] = None
+    flame_begin: Annotated[str | None, like("flame-begin")] = None
+    flame_end: Annotated[str | None, like("flame-end")] = None
+    symbols: Annotated[list[str] | None, like("symbols", help=OPTIONS["symbols"].help + "; those of --program and of "
+                                              "the image's own are known")] = None
     latencies: Annotated[Path | None, like("latencies", help="every interrupt's, for './interlock latency'")] = None
     samples: Annotated[Path | None, like("samples")] = None
     sample_cycles: Annotated[int | None, like("sample-cycles")] = None
@@ -183,8 +187,10 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
     for option, path in (("--image", what.image), ("--send", attached.send)):
         if path:
             given.a_file(option, path)
-    for option, text in (("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end)):
+    for option, text in (("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end),
+                         ("--flame-begin", written.flame_begin), ("--flame-end", written.flame_end)):
         given.moment(option, text, plain=True)
+    given.symbols(written.symbols or ())
     given.moment("--checkpoint-at", saved.checkpoint_at, plain=False)
     given.nodes(several.node or (), several.nodes or 1, on.two_chips)
     ours = not what.image and not saved.restore
@@ -200,8 +206,10 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
         simulator = build_simulator(config, waves=written.wave is not None, two_chips=on.two_chips)
         booted = what.image or (build_kernel(config, what.sync, options=chosen, runs=held, files=added) if ours
                                 else None)
+        symbols = symbols_of(config, chosen, added, ours) if written.flame else {}
     command = [str(simulator), *command_of(what, attached, limits, written, saved, several, words, booted),
-               *of_the_wire]
+               *of_the_wire, *(word for one in symbols.items() for word in ("--symbols", "=".join(map(str, one)))),
+               *(word for text in written.symbols or () for word in ("--symbols", text))]
     if attached.gdb:
         print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
               "DEVICE as the simulator names it", file=sys.stderr)
@@ -211,6 +219,13 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
         sys.exit(run_nodes([*command, *options_of(several.nodes, several.wire, several.latency, several.node or (),
                                                   several.jobs, wired)], several.nodes, written.out))
     os.execv(simulator, command)
+
+
+def symbols_of(config, options, files, ours):
+    """ELF files of the user programs in an image, by their names."""
+    from sim.images.kernel import program_symbols
+    from sim.images.programs import symbols
+    return (program_symbols(config, options) if ours else {}) | symbols(files)
 
 
 def goes_on(context, what, several, checkpoint):
@@ -284,6 +299,7 @@ def command_of(what, attached, limits, written, saved, several, words, booted):
             ("--wave", written.wave), ("--hang-cycles", limits.hang_cycles), ("--uart0-baud", console_baud),
             ("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end),
             ("--wave-cycles", written.wave_cycles), ("--timeline", written.timeline), ("--flame", written.flame),
+            ("--flame-begin", written.flame_begin), ("--flame-end", written.flame_end),
             ("--latencies", written.latencies), ("--samples", written.samples),
             ("--sample-cycles", written.sample_cycles), ("--checkpoint", saved.checkpoint),
             ("--checkpoint-at", saved.checkpoint_at)):

@@ -216,6 +216,23 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
     return inputs, arguments, folders
 
 
+def program_symbols(config: SoCConfig, options: dict | None = None) -> dict[str, Path]:
+    """ELF files with symbols of the image's own programs, by their names, as an image with these build options has
+    them. Errors as of `build_kernel`."""
+    layout = checked_options(options or {})["layout"]
+    layout = "0" if layout == PROFILE else layout
+    headers = _headers(generate_soc(config))
+
+    def build(out: Path):
+        _make(out, SCHEMES[0], "programs", f"INCLUDE={_folder_of(headers)}", f"LAYOUT={layout}", "STRIP=-S")
+        _keep(out, lambda path: path.suffix == ".elf")
+
+    made = cached("kernel-symbols", compiler() | {
+        "include": digest(headers), "how": Path(__file__), "user": REPO / "user", "makefile": REPO / "kernel/Makefile",
+        "layout": layout}, build)
+    return {path.stem: path for path in sorted((made / "user/programs").glob("*.elf"))}
+
+
 def _arguments(chosen: dict, link: bool) -> list[str]:
     return [f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINKED) == link]
 

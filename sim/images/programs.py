@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
 from support.cache import REPO, Input, cached
 
 USER = REPO / "user"
@@ -317,6 +320,25 @@ def program(text: str) -> tuple[str, dict[str, Path]]:
     own = sorted(path.stem for path in (USER / "programs").glob("*.c"))
     raise ProgramError(f"--program {text}: give a C file, an MPD program, an ELF file, or one of "
                        f"{', '.join([*ports(), *own])}")
+
+
+def symbols(files: Mapping[str, Path]) -> dict[str, Path]:
+    """ELF files with symbols of those of an archive's `files` that are programs, as far as there are any."""
+    found = {}
+    for name, path in files.items():
+        for elf in (path.with_name(f"{path.name}.elf"), path):
+            if elf.is_file() and _has_symbols(elf):
+                found[name] = elf
+                break
+    return found
+
+
+def _has_symbols(path: Path) -> bool:
+    with open(path, "rb") as file:
+        try:
+            return ELFFile(file).get_section_by_name(".symtab") is not None
+        except ELFError:
+            return False
 
 
 def main():

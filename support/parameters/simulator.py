@@ -131,6 +131,10 @@ OPTION_LIST = (
           repeated=True),
     _text("timeline", "FILE", "what each hart does over time, for https://ui.perfetto.dev", of=FILE),
     _text("flame", "FILE", "cycles by call stack, folded: for flame graphs", of=FILE),
+    _text("flame-begin", "WHEN", "first cycle in it, as of waves (the first cycle of the run)"),
+    _text("flame-end", "WHEN", "first cycle not in it (the end of the run)"),
+    _text("symbols", "NAME=FILE", "the ELF file of a user program, not stripped: gives the flame graph the functions "
+          "of threads of this name", repeated=True),
     _text("latencies", "FILE", "every interrupt, from its wire to its handler and to its thread, as CSV", of=FILE),
     _text("samples", "FILE", "counters of every hart over time, as CSV, ...", of=FILE),
     _number("sample-cycles", "N", "... each of so many cycles; with --timeline some of them there, too", 1,

@@ -3,13 +3,16 @@
 import csv
 import json
 import os
+import re
 import struct
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
+from sim.images.kernel import program_symbols
+from soc.config import SoCConfig
 from tests.kernel import machine
 from tests.kernel.machine import boot
 from tests.system import harness_player as player
@@ -207,6 +210,70 @@ def test_flame_of_the_kernel(tmp_path):
     for source, its in seen["interrupts"].items():
         count = sum(way["source"] == source and way["to"] == "handler" for way in ways)
         assert count == its["wire_to_handler"]["count"]
+
+
+def folded(path):
+    """The cycles of each stack."""
+    return Counter({tuple(stack.split(";")): int(cycles) for stack, _, cycles in
+                    (line.rpartition(" ") for line in path.read_text().splitlines())})
+
+
+def test_windows_of_a_flame_graph_are_parts_of_the_whole(tmp_path):
+    """Stack by stack, however their ends are given."""
+    command = machine.command(tmp_path, 2, "spl-optim", "run=hello", "file", machine.CONSOLE_BAUD)
+    command.remove("--quiet")
+
+    def flame(name, *options):
+        done = subprocess.run([*command, "--flame", str(tmp_path / name), *options], check=True, capture_output=True,
+                              text=True)
+        return folded(tmp_path / name), [int(cycle) for cycle in re.findall(r"^flame graph \w+ at cycle (\d+): ",
+                                                                          done.stderr, re.MULTILINE)]
+
+    whole, _ = flame("whole")
+    cycles = json.loads((tmp_path / "run.json").read_text())["cycles"]
+    middle, (begins, ends) = flame("middle", "--flame-begin", "pc:thread_begin", "--flame-end", "pc:host_exit")
+    assert 0 < begins < ends < cycles
+    for hart in range(2):
+        assert sum(n for stack, n in middle.items() if stack[0] == f"hart {hart}") == ends - begins
+    first, _ = flame("first", "--flame-end", str(begins))
+    last, _ = flame("last", "--flame-begin", f"cycle:{ends}")
+    assert first + middle + last == whole
+
+
+def calls_in(elf):
+    """Of each function of a program: those that it calls or jumps to, and None if it does so by a pointer."""
+    said = subprocess.run(["riscv64-unknown-elf-objdump", "-d", "-M", "no-aliases", elf], check=True,
+                          capture_output=True, text=True).stdout
+    found, own = defaultdict(set), ""
+    for line in said.splitlines():
+        if name := re.match(r"[0-9a-f]+ <([^>]+)>:", line):
+            own = name[1]
+        elif to := re.search(r"\tjal\t.*<([^>+]+)>", line):
+            found[own].add(to[1])
+        elif re.search(r"\tjalr\t", line) and not re.search(r"\tjalr\tzero,0\(ra\)", line):
+            found[own].add(None)
+    return found
+
+
+def test_flame_of_programs_in_user_mode(tmp_path):
+    """A program forks, executes another one, starts threads and gets signals: in user mode each stack is of functions
+    that call each other."""
+    programs = program_symbols(SoCConfig(harts=2))
+    command = machine.command(tmp_path, 2, "spl-optim", "run=user program=process_cost hz=1000", "file",
+                              machine.CONSOLE_BAUD, max_cycles=2_000_000)
+    symbols = [word for name, path in programs.items() for word in ("--symbols", f"{name}={path}")]
+    subprocess.run([*command, "--flame", str(tmp_path / "f"), *symbols], capture_output=True)
+    calls = {name: calls_in(programs[name]) for name in ("process_cost", "status")}
+    seen = Counter()
+    for stack in folded(tmp_path / "f"):
+        name = stack[1].rpartition(" ")[2]
+        if name not in calls:
+            continue
+        of_user = stack[2:next((at for at, frame in enumerate(stack) if frame[0] == "["), len(stack))]
+        print(stack)
+        for caller, called in zip(of_user, of_user[1:], strict=False):
+            assert called in calls[name][caller] or None in calls[name][caller], stack
+    assert seen
 
 
 def dumped(path):

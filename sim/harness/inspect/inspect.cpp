@@ -13,12 +13,17 @@ bool Inspector::entry(const Thread &thread, uint32_t offset, uint32_t &value) co
     return thread.id < table.count && memory.word(table.address + uint32_t(thread.id) * table.stride + offset, value);
 }
 
+std::string Inspector::name(const Thread &thread) const
+{
+    uint32_t name;
+    return thread.named() && entry(thread, image.threads.name, name) ? memory.text(name) : "";
+}
+
 std::string Inspector::thread(const Thread &thread) const
 {
     if (!thread.named())
         return "boot of hart " + std::to_string(thread.id - Thread::UNNAMED);
-    uint32_t name;
-    std::string text = entry(thread, image.threads.name, name) ? memory.text(name) : "";
+    std::string text = name(thread);
     return "thread " + std::to_string(thread.id) + (text.empty() ? "" : " ") + text;
 }
 

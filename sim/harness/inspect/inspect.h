@@ -11,6 +11,7 @@ class Inspector {
   public:
     Inspector(const Image &image, TargetMemory memory) : image(image), memory(memory) {}
 
+    std::string name(const Thread &thread) const; // empty: it has none
     std::string thread(const Thread &thread) const; // "thread 3 worker"; a hart's first one is "boot of hart 1"
 
     // The calls that a hart is in, or a thread that waits for one; innermost first, each as function+offset. Walks the

@@ -92,8 +92,9 @@ void load_segments(const Elf &elf, Image &image, uint8_t *ram, size_t ram_bytes)
 }
 
 // Functions, and the labels of assembly code, which have no type.
-void read_functions(const Elf &elf, Image &image)
+std::vector<Function> functions_of(const Elf &elf)
 {
+    std::vector<Function> functions;
     for (const Elf32_Shdr &table : elf.sections) {
         if (table.sh_type != SHT_SYMTAB || table.sh_link >= elf.sections.size())
             continue;
@@ -106,15 +107,16 @@ void read_functions(const Elf &elf, Image &image)
             std::string name = elf.text(elf.sections[table.sh_link], symbol.st_name);
             if (name.empty() || name[0] == '$' || name[0] == '.' || name == "_etext")
                 continue;
-            image.functions.push_back({symbol.st_value, name});
+            functions.push_back({symbol.st_value, name});
         }
     }
     auto order = [](const Function &a, const Function &b) {
         return std::pair(a.address, a.name) < std::pair(b.address, b.name);
     };
-    std::sort(image.functions.begin(), image.functions.end(), order);
+    std::sort(functions.begin(), functions.end(), order);
     auto same = [](const Function &a, const Function &b) { return a.address == b.address; };
-    image.functions.erase(std::unique(image.functions.begin(), image.functions.end(), same), image.functions.end());
+    functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
+    return functions;
 }
 
 void read_probes(const Elf &elf, Image &image)
@@ -217,8 +219,28 @@ Image load_image(const std::string &path, const std::vector<uint8_t> &content, c
     image.file_bytes = elf.bytes.size();
     load_segments(elf, image, ram, ram_bytes);
     write_bootargs(path, bootargs, ram, ram_bytes);
-    read_functions(elf, image);
+    image.functions = functions_of(elf);
     read_probes(elf, image);
     read_threads(elf, image);
     return image;
+}
+
+Program load_program(const std::string &path, const std::vector<uint8_t> &content)
+{
+    Elf elf(path, content);
+    Program program;
+    for (const Elf32_Phdr &segment : elf.segments) {
+        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
+            continue;
+        program.entry = elf.header.e_entry;
+        program.begin = segment.p_vaddr;
+        program.code.resize(segment.p_filesz / 4);
+        std::memcpy(program.code.data(), elf.range(segment.p_offset, segment.p_filesz, "a segment"),
+                    4 * program.code.size());
+        break;
+    }
+    program.functions = functions_of(elf);
+    if (program.functions.empty())
+        throw Failure(format("the program %s has no symbols: give the file that was not stripped", path.c_str()));
+    return program;
 }

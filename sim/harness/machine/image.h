@@ -42,6 +42,15 @@ struct Image {
     uint32_t address_of(const std::string &option, const std::string &place) const;
 };
 
+// A program of user mode, of its ELF file: its code at its addresses there.
+struct Program {
+    uint32_t entry = 0, begin = 0;   // where it starts; of its first segment of code
+    std::vector<uint32_t> code;      // the words of that
+    std::vector<Function> functions; // as Image has them
+};
+// Throws Failure with one clear line if it is none, or has no symbols.
+Program load_program(const std::string &path, const std::vector<uint8_t> &content);
+
 // Loads `content`, the file `path`, into RAM and writes `bootargs` where the image's header wants them. Throws Failure
 // with one clear line.
 Image load_image(const std::string &path, const std::vector<uint8_t> &content, const std::string &bootargs,

@@ -3,12 +3,36 @@
 #include <algorithm>
 
 #include "observers/timeline.h"
+#include "watch/transfer.h"
 
-Flame::Flame(const Watch &watch, const Inspector &inspector, const std::string &path)
-    : watch(watch), inspector(inspector), harts(watch.harts.size())
+Flame::Flame(const Watch &watch, const Inspector &inspector, const std::map<std::string, Program> &programs,
+             const Window &window, const std::string &path)
+    : watch(watch), inspector(inspector), window(window), harts(watch.harts.size()), user_mode(text("[user mode]"))
 {
     file.open(path);
     nodes.push_back({0, 0, 0, {}}); // above all harts
+    for (const auto &[name, program] : programs)
+        this->programs.emplace(name, known(program));
+}
+
+Flame::Known Flame::known(const Program &program)
+{
+    Known made{program.entry, program.begin, {}, {}};
+    const std::vector<Function> &functions = program.functions;
+    auto function_at = [&](uint32_t pc) {
+        auto after = std::upper_bound(functions.begin(), functions.end(), pc,
+                                      [](uint32_t value, const Function &f) { return value < f.address; });
+        return after - functions.begin();
+    };
+    for (size_t i = 0; i < program.code.size(); i++) {
+        uint32_t pc = program.begin + uint32_t(4 * i);
+        auto function = function_at(pc);
+        made.names.push_back(function ? text(functions[size_t(function - 1)].name) : user_mode);
+        Transfer transfer = transfer_of(program.code[i]);
+        bool inside = transfer == Transfer::DIRECT_JUMP && function_at(jump_target(pc, program.code[i])) == function;
+        made.transfers.push_back(inside ? Transfer::NONE : transfer);
+    }
+    return made;
 }
 
 Flame::Name Flame::text(const std::string &name)
@@ -37,7 +61,7 @@ size_t Flame::child(size_t node, Name name)
 
 void Flame::count(Stack &stack, uint64_t end)
 {
-    nodes[stack.node].cycles += end - stack.since;
+    nodes[stack.node].cycles += window.shared(stack.since, end);
     stack.since = end;
 }
 
@@ -45,7 +69,7 @@ void Flame::count(Stack &stack, uint64_t end)
 void Flame::find_node(Stack &stack, unsigned hart)
 {
     stack.node = child(stack.root, text(inspector.thread(*watch.harts[hart].thread)));
-    for (const Frame &frame : *stack.frames)
+    for (const Frame &frame : stack.calls->frames)
         stack.node = child(stack.node, frame.name);
 }
 
@@ -54,7 +78,7 @@ void Flame::begin(uint64_t cycle)
     for (unsigned hart = 0; hart < harts.size(); hart++) {
         Stack &stack = harts[hart];
         stack.root = child(0, text("hart " + std::to_string(hart)));
-        stack.frames = &threads[watch.harts[hart].thread->id];
+        stack.calls = &threads[watch.harts[hart].thread->id];
         stack.since = cycle;
         find_node(stack, hart);
     }
@@ -72,7 +96,7 @@ void Flame::transfer(unsigned hart, Transfer transfer, uint32_t pc, uint64_t cyc
 // is a new one with an old number: then the innermost frame that fits is the one, or this is a new outermost one.
 void Flame::returned_to(Stack &stack, Name name, uint32_t pc)
 {
-    Frames &frames = *stack.frames;
+    Frames &frames = stack.calls->frames;
     size_t bottom = frames.size();
     while (bottom && !frames[bottom - 1].trap)
         bottom--;
@@ -89,14 +113,67 @@ void Flame::returned_to(Stack &stack, Name name, uint32_t pc)
     frames.resize(keep);
 }
 
-void Flame::function(unsigned hart, uint16_t function, uint32_t pc, uint64_t cycle)
+bool Flame::function(unsigned hart, uint16_t function, uint32_t pc, uint64_t cycle)
+{
+    constexpr uint8_t PRIVILEGE = 3, USER = 0;
+    bool user = !function && (watch.harts[hart].state & PRIVILEGE) == USER;
+    if (user)
+        in_user_mode(hart, pc, cycle);
+    else
+        entered(hart, function, pc, cycle);
+    return user && harts[hart].calls->program;
+}
+
+// An instruction of it retires: each one is told, if the program is known.
+void Flame::in_user_mode(unsigned hart, uint32_t pc, uint64_t cycle)
 {
     Stack &stack = harts[hart];
-    Frames &frames = *stack.frames;
-    constexpr uint8_t PRIVILEGE = 3, USER = 0;
-    Name name = function;
-    if (!function && (watch.harts[hart].state & PRIVILEGE) == USER)
-        name = text("[user mode]");
+    Calls &calls = *stack.calls;
+    if (!stack.user) {
+        calls.program = begins_user_mode(hart, pc);
+        stack.user = true;
+    }
+    entered(hart, name_in_user_mode(stack, pc), pc, cycle);
+    size_t at = calls.program ? (pc - calls.program->begin) / 4 : 0;
+    if (calls.program && at < calls.program->transfers.size() && calls.program->transfers[at] != Transfer::NONE)
+        transfer(hart, calls.program->transfers[at], pc, cycle);
+}
+
+Flame::Name Flame::name_in_user_mode(const Stack &stack, uint32_t pc) const
+{
+    const Known *program = stack.calls->program;
+    size_t at = program ? (pc - program->begin) / 4 : 0;
+    return program && at < program->names.size() ? program->names[at] : user_mode;
+}
+
+// The kernel returns to where it was called, to a new program, to a signal's handler or to what that interrupted.
+const Flame::Known *Flame::begins_user_mode(unsigned hart, uint32_t pc)
+{
+    Stack &stack = harts[hart];
+    Frames &frames = stack.calls->frames;
+    auto found = programs.find(inspector.name(*watch.harts[hart].thread));
+    const Known *program = found == programs.end() ? nullptr : &found->second;
+    if (program != stack.calls->program || (program && pc == program->entry)) {
+        frames.clear();
+    } else if (program && !frames.empty()) {
+        Name name = name_in_user_mode(stack, pc);
+        size_t keep = frames.size();
+        while (keep && frames[keep - 1].name != name)
+            keep--;
+        if (keep)
+            frames.resize(keep);
+        else
+            frames.push_back({text("[signal]"), 0, true});
+    }
+    find_node(stack, hart);
+    return program;
+}
+
+// It runs in the function of this name.
+void Flame::entered(unsigned hart, Name name, uint32_t pc, uint64_t cycle)
+{
+    Stack &stack = harts[hart];
+    Frames &frames = stack.calls->frames;
     bool in_it = !frames.empty() && !frames.back().trap && frames.back().name == name;
     Transfer pending = stack.pending;
     stack.pending = Transfer::NONE;
@@ -120,12 +197,15 @@ void Flame::function(unsigned hart, uint16_t function, uint32_t pc, uint64_t cyc
 void Flame::trap(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle)
 {
     Stack &stack = harts[hart];
-    if (stack.pending != Transfer::NONE && watch.function_at(pc) >= 0)
-        function(hart, uint16_t(watch.function_at(pc) + 1), pc, cycle); // it got there, but nothing of it has retired
+    if (stack.pending != Transfer::NONE && stack.user) // it got there, but nothing of it has retired
+        entered(hart, name_in_user_mode(stack, pc), pc, cycle);
+    else if (stack.pending != Transfer::NONE && watch.function_at(pc) >= 0)
+        entered(hart, Name(watch.function_at(pc) + 1), pc, cycle);
     stack.pending = Transfer::NONE;
+    stack.user = false;
     count(stack, cycle + 1);
     Name name = text("[" + trap_name(cause) + "]");
-    stack.frames->push_back({name, 0, true});
+    stack.calls->frames.push_back({name, 0, true});
     stack.node = child(stack.node, name);
 }
 
@@ -133,7 +213,8 @@ void Flame::trap_return(unsigned hart, uint32_t, uint64_t cycle)
 {
     Stack &stack = harts[hart];
     count(stack, cycle + 1);
-    Frames &frames = *stack.frames;
+    Frames &frames = stack.calls->frames;
+    stack.user = false;
     while (!frames.empty() && !frames.back().trap)
         frames.pop_back();
     if (!frames.empty()) // else the thread enters user mode for the first time, and gives up its kernel stack
@@ -146,7 +227,8 @@ void Flame::thread(unsigned hart, uint64_t cycle)
     Stack &stack = harts[hart];
     if (cycle > stack.since)
         count(stack, cycle);
-    stack.frames = &threads[watch.harts[hart].thread->id];
+    stack.calls = &threads[watch.harts[hart].thread->id];
+    stack.user = false;
     find_node(stack, hart);
 }
 

@@ -1,6 +1,6 @@
-// Where each hart spends its cycles, by call stack: every cycle of the run, none sampled. The stacks are kept from the
-// instructions that retire: calls, jumps out of a function and returns, through traps and thread switches. A cycle
-// belongs to the instruction that retires at its end or after it.
+// Where each hart spends its cycles, by call stack: every cycle of the window, none sampled. The stacks are kept from
+// the instructions that retire: calls, jumps out of a function and returns, through traps and thread switches. A cycle
+// belongs to the instruction that retires at its end or after it. In user mode a thread is in the program of its name.
 #pragma once
 #include <map>
 #include <string>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "inspect/inspect.h"
+#include "machine/image.h"
+#include "options/window.h"
 #include "support/files.h"
 #include "watch/observer.h"
 #include "watch/watch.h"
@@ -15,11 +17,12 @@
 class Flame final : public Observer {
   public:
     // Writes at the end a line for each stack: names with ; between, outermost first, and its cycles.
-    Flame(const Watch &watch, const Inspector &inspector, const std::string &path);
+    Flame(const Watch &watch, const Inspector &inspector, const std::map<std::string, Program> &programs,
+          const Window &window, const std::string &path);
 
     void begin(uint64_t cycle) override;
     void transfer(unsigned hart, Transfer transfer, uint32_t pc, uint64_t cycle) override;
-    void function(unsigned hart, uint16_t function, uint32_t pc, uint64_t cycle) override;
+    bool function(unsigned hart, uint16_t function, uint32_t pc, uint64_t cycle) override;
     void trap(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle) override;
     void trap_return(unsigned hart, uint32_t pc, uint64_t cycle) override;
     void thread(unsigned hart, uint64_t cycle) override;
@@ -35,6 +38,15 @@ class Flame final : public Observer {
         bool trap;
     };
     using Frames = std::vector<Frame>;
+    struct Known { // a program
+        uint32_t entry, begin;
+        std::vector<Name> names; // by instruction
+        std::vector<Transfer> transfers; // that may leave the function
+    };
+    struct Calls { // of a thread
+        Frames frames;
+        const Known *program = nullptr; // in user mode
+    };
     struct Node {
         size_t parent;
         Name name;
@@ -42,13 +54,19 @@ class Flame final : public Observer {
         std::map<Name, size_t> children;
     };
     struct Stack {
-        Frames *frames = nullptr; // of the thread that runs
+        Calls *calls = nullptr; // of the thread that runs
+        bool user = false; // the last instruction was one of user mode, of `calls->program`
         size_t root = 0, node = 0;
-        uint64_t since = 0;                   // not yet counted
-        Transfer pending = Transfer::NONE;    // the last instruction was one
-        uint32_t back = 0;                    // behind the call
+        uint64_t since = 0; // not yet counted
+        Transfer pending = Transfer::NONE; // the last instruction was one
+        uint32_t back = 0; // behind the call
     };
 
+    Known known(const Program &program);
+    const Known *begins_user_mode(unsigned hart, uint32_t pc);
+    Name name_in_user_mode(const Stack &stack, uint32_t pc) const;
+    void in_user_mode(unsigned hart, uint32_t pc, uint64_t cycle);
+    void entered(unsigned hart, Name name, uint32_t pc, uint64_t cycle);
     Name text(const std::string &name);
     std::string spell(Name name) const;
     size_t child(size_t node, Name name);
@@ -58,10 +76,13 @@ class Flame final : public Observer {
 
     const Watch &watch;
     const Inspector &inspector;
+    const Window &window;
     OutFile file;
     std::vector<Node> nodes;
     std::vector<Stack> harts;
-    std::unordered_map<uint64_t, Frames> threads;
+    std::unordered_map<uint64_t, Calls> threads;
     std::map<std::string, Name> texts;
     std::vector<const std::string *> spelled;
+    std::map<std::string, Known> programs;
+    const Name user_mode; // where nothing is known
 };

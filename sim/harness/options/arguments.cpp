@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include "generated/options.h"
 #include "support/failure.h"
@@ -143,6 +144,15 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--probe-log", text(a.probe_log)},
         {"--timeline", text(a.timeline)},
         {"--flame", text(a.flame)},
+        {"--flame-begin", moment(a.flame_begin)},
+        {"--flame-end", moment(a.flame_end)},
+        {"--symbols",
+         [&a](const std::string &o, const std::string &v) {
+             size_t equals = v.find('=');
+             if (equals == std::string::npos || !equals || equals + 1 == v.size())
+                 throw Failure(format("%s: '%s' is not NAME=FILE", o.c_str(), v.c_str()));
+             a.symbols[v.substr(0, equals)] = v.substr(equals + 1);
+         }},
         {"--latencies", text(a.latencies)},
         {"--samples", text(a.samples)},
         {"--arrivals", text(a.arrivals)},
@@ -225,14 +235,18 @@ void complete(Arguments &a)
         throw Failure("--ether and --ether-in: the wire has one far end, give one of the two");
     if (a.hang_cycles == UINT64_MAX)
         a.hang_cycles = a.uart1_pty || !a.ether_tap.empty() || a.ether_user ? 0 : otherwise::HANG_CYCLES;
-    uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
-    if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
-        throw Failure("--wave-begin must be before --wave-end");
+    for (const auto &[what, begin, end] :
+         {std::tuple("wave", &a.wave_begin, &a.wave_end), {"flame", &a.flame_begin, &a.flame_end}})
+        if (end->kind == Moment::Kind::CYCLE && end->cycle <= (begin->kind == Moment::Kind::CYCLE ? begin->cycle : 0))
+            throw Failure(format("--%s-begin must be before --%s-end", what, what));
     if (a.wave_end.kind != Moment::Kind::NONE && a.wave_cycles != UINT64_MAX)
         throw Failure("--wave-end and --wave-cycles: give one of them");
     for (const char *option : {"--wave-begin", "--wave-end", "--wave-cycles"})
         if (a.given.count(option) && a.wave.empty())
             throw Failure(format("%s needs --wave FILE", option));
+    for (const char *option : {"--flame-begin", "--flame-end", "--symbols"})
+        if (a.given.count(option) && a.flame.empty())
+            throw Failure(format("%s needs --flame FILE", option));
     if (a.given.count("--sample-cycles") && a.samples.empty())
         throw Failure("--sample-cycles needs --samples FILE");
     if (a.hang_cycles && a.hang_cycles < 8)

@@ -1,6 +1,7 @@
 // What a command line says of a node and its run (README, "Options"); options/plan.h has all of it.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ struct Arguments : Shape {
     std::string ether_in, ether_out, ether_tap;
     bool ether_user = false;
     std::string wave, probe_log, timeline, flame, latencies, samples, arrivals; // files of those who look on
+    std::map<std::string, std::string> symbols; // of programs: their ELF files by their names
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty
     std::vector<std::string> expected, typed; // on the console: the n-th is typed once the n-th has been printed
@@ -47,7 +49,7 @@ struct Arguments : Shape {
     uint64_t sample_cycles = otherwise::SAMPLE_CYCLES;
     uint64_t hang_cycles =
         UINT64_MAX; // not given: otherwise::HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
-    Moment wave_begin, wave_end;
+    Moment wave_begin, wave_end, flame_begin, flame_end;
     uint64_t wave_cycles = UINT64_MAX;
     bool quiet = false;
     bool empty_ram = false; // the image is not put there

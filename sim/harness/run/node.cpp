@@ -1,6 +1,7 @@
 #include "run/node.h"
 
 #include <algorithm>
+#include <map>
 
 #include "inspect/hang_report.h"
 #include "machine/facts.h"
@@ -10,6 +11,7 @@
 #include "observers/probe_log.h"
 #include "observers/timeline.h"
 #include "support/failure.h"
+#include "support/files.h"
 
 namespace {
 
@@ -45,7 +47,7 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
       image(load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes())),
       watch(register_files(machine->pins), image, model.ram(), model.ram_bytes()),
       inspector(image, TargetMemory(model.ram(), model.ram_bytes())), hang(watch, a.hang_cycles),
-      wave_window(a.wave_begin, a.wave_end, a.wave_cycles),
+      wave_window(a.wave_begin, a.wave_end, a.wave_cycles), flame_window(a.flame_begin, a.flame_end),
       console_line(
           a, [this](bool level) { model.set_line(0, level); }, {CLOCK_HZ, a.uart0_baud}, watch.active,
           [this] { stop(End::HEARD, ""); }),
@@ -139,14 +141,15 @@ void Node::check_moments()
     const Arguments &a = arguments;
     if (a.checkpoint_at.kind == Moment::Kind::PC)
         watch.at(image.address_of("--checkpoint-at", a.checkpoint_at.place), [this] { at_moment(cycle); });
-    if (!a.wave.empty()) {
+    if (!a.wave.empty())
         model.waves_to(a.wave);
-        for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
-            if (moment->kind == Moment::Kind::PC)
-                watch.at(
-                    image.address_of(moment == &wave_window.begin_at ? "--wave-begin" : "--wave-end", moment->place),
-                    [this, moment] { wave_moment(*moment, cycle); });
-    }
+    for (const auto &[option, moment] : {std::pair("--wave-begin", &wave_window.begin_at),
+                                         {"--wave-end", &wave_window.end_at},
+                                         {"--flame-begin", &flame_window.begin_at},
+                                         {"--flame-end", &flame_window.end_at}})
+        if (moment->kind == Moment::Kind::PC)
+            watch.at(image.address_of(option, moment->place),
+                     [this, moment = moment] { window_moment(*moment, cycle); });
 }
 
 void Node::open_outputs()
@@ -181,7 +184,10 @@ void Node::attach_observers()
     Timeline *timeline = observe<Timeline>(a.timeline, inspector, a.timeline, CLOCK_HZ);
     attach(samples = observe<Samples>(a.samples, a.samples, a.sample_cycles, timeline));
     attach(timeline);
-    if (Flame *flame = observe<Flame>(a.flame, inspector, a.flame))
+    std::map<std::string, Program> programs;
+    for (const auto &[name, path] : a.symbols)
+        programs.emplace(name, load_program(path, read_file(path, "the program")));
+    if (Flame *flame = observe<Flame>(a.flame, inspector, programs, flame_window, a.flame))
         watch.follow(*flame);
     if (!a.arrivals.empty()) {
         arrivals_log.open(a.arrivals);
@@ -214,6 +220,7 @@ void Node::begin()
     watch.begin(cycle);
     if (!arguments.wave.empty())
         wave_window.start(cycle);
+    flame_window.start(cycle);
 }
 
 void Node::advance(uint64_t limit)
@@ -390,20 +397,28 @@ void Node::trace(const TracePort::Record &record, uint64_t now)
         ether_port->flood(now + 1, record.argument & 0xfffff, record.argument >> 20);
     if (arguments.checkpoint_at.is_event(record.event, record.argument))
         at_moment(now);
-    for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
-        if (moment->is_event(record.event, record.argument))
-            wave_moment(*moment, now);
+    for (const Window *window : {&wave_window, &flame_window})
+        for (const Moment *moment : {&window->begin_at, &window->end_at})
+            if (moment->is_event(record.event, record.argument))
+                window_moment(*moment, now);
 }
 
-void Node::wave_moment(const Moment &moment, uint64_t now)
+// One of `wave_window` or `flame_window` is reached.
+void Node::window_moment(const Moment &moment, uint64_t now)
 {
-    if (arguments.wave.empty() || !wave_window.reached(moment, now))
+    bool waves = &moment == &wave_window.begin_at || &moment == &wave_window.end_at;
+    Window &window = waves ? wave_window : flame_window;
+    if (!window.reached(moment, now))
         return;
-    until = now + 1;
+    if (waves)
+        until = now + 1;
     if (!arguments.quiet)
-        std::fprintf(stderr, "%swaves %s at cycle %llu: %s\n", says().c_str(),
-                     &moment == &wave_window.begin_at ? "begin" : "end", (unsigned long long)(now + 1),
-                     moment.text.c_str());
+        std::fprintf(stderr, "%s%s at cycle %llu: %s\n", says().c_str(),
+                     &moment == &wave_window.begin_at    ? "waves begin"
+                     : &moment == &wave_window.end_at    ? "waves end"
+                     : &moment == &flame_window.begin_at ? "flame graph begins"
+                                                         : "flame graph ends",
+                     (unsigned long long)(now + 1), moment.text.c_str());
 }
 
 Device *Node::device(const std::string &name)

@@ -15,8 +15,8 @@
 #include "machine/image.h"
 #include "observers/samples.h"
 #include "options/arguments.h"
+#include "options/window.h"
 #include "run/checkpoint.h"
-#include "run/wave_window.h"
 #include "run/wire.h"
 #include "support/hash.h"
 #include "watch/hang.h"
@@ -100,7 +100,7 @@ class Node {
     void attach_observers();
     template <class Kind, class... Rest> Kind *observe(const std::string &path, Rest &&...rest);
     void at_moment(uint64_t now);
-    void wave_moment(const Moment &moment, uint64_t now);
+    void window_moment(const Moment &moment, uint64_t now);
     void go_on(uint64_t limit);
     void drain(uint64_t limit);
     bool step();
@@ -138,7 +138,7 @@ class Node {
     Samples *samples = nullptr; // not saved: one of them
     OutFile arrivals_log; // not saved: likewise
     Hang hang;
-    WaveWindow wave_window; // not saved: this run's
+    Window wave_window, flame_window; // not saved: this run's
 
     // Not saved here: they are by the list of all devices.
     Console console_line;

@@ -12,9 +12,13 @@ class Observer {
     virtual void begin(uint64_t) {} // the first cycle; a restored run has a past, which Watch knows
 
     // For one that follows: an instruction retires that may leave its function; and the first one behind it, or one in
-    // another function than the last. Functions are counted from 1; 0 is outside the image.
+    // another function than the last. Functions are counted from 1; 0 is outside the image. True: the next instruction
+    // is told, too, wherever it is.
     virtual void transfer(unsigned /*hart*/, Transfer, uint32_t /*pc*/, uint64_t /*cycle*/) {}
-    virtual void function(unsigned /*hart*/, uint16_t /*function*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
+    virtual bool function(unsigned /*hart*/, uint16_t /*function*/, uint32_t /*pc*/, uint64_t /*cycle*/)
+    {
+        return false;
+    }
 
     virtual void probe(unsigned /*hart*/, uint32_t /*kind*/, uint32_t /*value*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
     virtual void trap(unsigned /*hart*/, uint32_t /*cause*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "support/failure.h"
+#include "watch/transfer.h"
 
 namespace {
 
@@ -14,27 +15,6 @@ uint32_t word_at(const uint8_t *ram, uint32_t address)
     uint32_t word;
     std::memcpy(&word, ram + (address - RAM_BASE), 4);
     return word;
-}
-
-// The calling convention's: a call leaves the return address in ra (or t0), a return goes there.
-Transfer transfer_of(uint32_t instruction)
-{
-    constexpr uint32_t JAL = 0x6f, JALR = 0x67, OPCODE = 0x7f, ZERO = 0, RA = 1, T0 = 5;
-    uint32_t opcode = instruction & OPCODE, to = instruction >> 7 & 31, from = instruction >> 15 & 31;
-    if (opcode != JAL && opcode != JALR)
-        return Transfer::NONE;
-    if (to != ZERO)
-        return to == RA || to == T0 ? Transfer::CALL : Transfer::JUMP;
-    if (opcode == JALR)
-        return from == RA || from == T0 ? Transfer::RETURN : Transfer::JUMP;
-    return Transfer::DIRECT_JUMP;
-}
-
-uint32_t jump_target(uint32_t pc, uint32_t instruction) // of a JAL
-{
-    uint32_t sign = uint32_t(int32_t(instruction) >> 31);
-    return pc +
-           ((sign & 0xfff00000) | (instruction & 0xff000) | (instruction >> 9 & 0x800) | (instruction >> 20 & 0x7fe));
 }
 
 } // namespace
@@ -100,9 +80,8 @@ void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
     uint16_t function = mark & ~MARKED;
     if (function != h.function)
         enter_function(h, function, cycle);
-    if (follower)
-        follower->function(hart, function, pc, cycle);
-    h.where = function;
+    bool next_too = follower && follower->function(hart, function, pc, cycle);
+    h.where = next_too ? Hart::NOWHERE : function;
     if (h.sample) {
         constexpr uint32_t STORE = 0x23, OPCODE = 0x7f;
         if (function == h.candidate && function && (word_at(ram, pc) & OPCODE) == STORE)

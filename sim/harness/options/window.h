@@ -1,14 +1,15 @@
-// Which cycles go into the waves: from one moment of the run up to another, or so many cycles.
+// Which cycles are written down: from one moment of the run up to another, or so many cycles.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
 #include "options/moment.h"
 
-class WaveWindow {
+class Window {
   public:
     // `begin` NONE: the first cycle; `end` NONE: `length` cycles, or until the run ends.
-    WaveWindow(const Moment &begin, const Moment &end, uint64_t length) : begin_at(begin), end_at(end), length(length)
+    Window(const Moment &begin, const Moment &end, uint64_t length = UINT64_MAX)
+        : begin_at(begin), end_at(end), length(length)
     {
     }
 
@@ -30,6 +31,10 @@ class WaveWindow {
         else
             return false;
         return true;
+    }
+    uint64_t shared(uint64_t from, uint64_t to) const // cycles of these that are in it
+    {
+        return std::max(from, first) < std::min(to, behind) ? std::min(to, behind) - std::max(from, first) : 0;
     }
     bool holds(uint64_t cycle) const { return cycle >= first && cycle < behind; }
     uint64_t
