@@ -246,34 +246,35 @@ def calls_in(elf):
                           capture_output=True, text=True).stdout
     found, own = defaultdict(set), ""
     for line in said.splitlines():
-        if name := re.match(r"[0-9a-f]+ <([^>]+)>:", line):
+        if name := re.match(r"[0-9a-f]+ <([^.>][^>]*)>:", line):
             own = name[1]
-        elif to := re.search(r"\tjal\t.*<([^>+]+)>", line):
+        elif to := re.search(r"\tjalr?\t.*<([^>+]+)>", line):
             found[own].add(to[1])
         elif re.search(r"\tjalr\t", line) and not re.search(r"\tjalr\tzero,0\(ra\)", line):
             found[own].add(None)
     return found
 
 
-def test_flame_of_programs_in_user_mode(tmp_path):
-    """A program forks, executes another one, starts threads and gets signals: in user mode each stack is of functions
-    that call each other."""
+@pytest.mark.parametrize("part, wanted", [("executes", {"status main", "status exit", "processes main"}),
+                                          ("signals", {"processes [signal]", "processes signals"})])
+def test_flame_of_programs_in_user_mode(tmp_path, part, wanted):
+    """In user mode each stack is of functions that call each other, of the program that the thread executes then."""
     programs = program_symbols(SoCConfig(harts=2))
-    command = machine.command(tmp_path, 2, "spl-optim", "run=user program=process_cost hz=1000", "file",
-                              machine.CONSOLE_BAUD, max_cycles=2_000_000)
+    command = machine.command(tmp_path, 2, "spl-optim", f"run=user program=processes args={part} hz=1000", "file",
+                              machine.CONSOLE_BAUD)
     symbols = [word for name, path in programs.items() for word in ("--symbols", f"{name}={path}")]
-    subprocess.run([*command, "--flame", str(tmp_path / "f"), *symbols], capture_output=True)
-    calls = {name: calls_in(programs[name]) for name in ("process_cost", "status")}
-    seen = Counter()
+    subprocess.run([*command, "--flame", str(tmp_path / "f"), *symbols], check=True, capture_output=True)
+    calls = {name: calls_in(programs[name]) for name in ("processes", "status")}
+    seen = set()
     for stack in folded(tmp_path / "f"):
         name = stack[1].rpartition(" ")[2]
         if name not in calls:
             continue
         of_user = stack[2:next((at for at, frame in enumerate(stack) if frame[0] == "["), len(stack))]
-        print(stack)
         for caller, called in zip(of_user, of_user[1:], strict=False):
             assert called in calls[name][caller] or None in calls[name][caller], stack
-    assert seen
+        seen.update(f"{name} {frame}" for frame in stack[2:3 + len(of_user)])
+    assert seen >= wanted, sorted(seen)
 
 
 def dumped(path):

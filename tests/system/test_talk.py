@@ -1,6 +1,7 @@
 """What is typed at the console by a pipe, or by --input behind --expect, arrives whole; how such runs end; and what is
 said of a line whose bit rate is another."""
 
+import os
 import re
 import subprocess
 
@@ -12,8 +13,8 @@ FAST = "--set=console.baud=6000000"
 LIMITS = "--max-cycles=60000000", "--hang-cycles=20000000"
 
 
-def sim(*words, typed=None):
-    how = {"input": typed} if typed is not None else {"stdin": subprocess.DEVNULL}
+def sim(*words, typed=None, **how):
+    how |= {"input": typed} if typed is not None else {"stdin": subprocess.DEVNULL}
     return subprocess.run([REPO / "interlock", "sim", *LIMITS, *words], capture_output=True, encoding="utf-8",
                           errors="replace", timeout=900, **how)
 
@@ -33,6 +34,30 @@ def test_a_pipe_is_read_whole_by_a_shell_that_is_slower():
 @pytest.mark.parametrize("typed, status", [("exit 7\n", 7), ("", 0), ("true\n", 0)])
 def test_the_status_is_the_shells(typed, status):
     assert sim("--program", "sh", FAST, typed=typed).returncode == status
+
+
+@pytest.mark.parametrize("locale", ("C", "C.UTF-8"))
+def test_paths_may_have_letters_beyond_ascii(tmp_path, locale):
+    """The working directory, and files that are read, built and written in it."""
+    folder = tmp_path / "Prüfstand λ"
+    folder.mkdir()
+    (folder / "größe.c").write_text("""#include <stdio.h>
+int main(void)
+{
+    char line[32] = "";
+    FILE *file = fopen("/naïve.txt", "r");
+    return !(file && fgets(line, sizeof line, file) && printf("read: %s", line) > 0);
+}
+""")
+    (folder / "ß.txt").write_text("straße\n")
+    done = sim("--program", "größe.c", "--file", "naïve.txt=ß.txt", "--out", "ergebnis ö", "--flame", "ü.folded", FAST,
+               cwd=folder, env=os.environ | {"LC_ALL": locale})
+    assert done.returncode == 0 and "read: straße" in done.stdout, done.stdout + done.stderr
+    assert "größe;_start;" in (folder / "ü.folded").read_text()
+    assert (folder / "ergebnis ö/run.json").is_file()
+    graph = subprocess.run([REPO / "interlock", "flame", "ü.folded"], cwd=folder, capture_output=True, text=True,
+                           env=os.environ | {"LC_ALL": locale})
+    assert graph.returncode == 0 and (folder / "ü-flame.html").is_file(), graph.stderr
 
 
 def test_a_text_is_typed_behind_the_one_that_is_waited_for():

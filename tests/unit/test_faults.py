@@ -28,7 +28,7 @@ from sim.faults.planted import (
 from support.cache import REPO
 
 FAULTS = load()
-AREAS = {"boards", "parameters", "vm", "scheduler", "locks", "schemes", "interrupts", "layout", "user", "pic",
+AREAS = {"boards", "parameters", "vm", "scheduler", "locks", "schemes", "inside", "interrupts", "layout", "user", "pic",
          "programs", "link", "serial", "results", "clint", "skipping", "nodes", "fs", "net",
          "sdcard", "disk", "ether", "model", "mpd",
          "style", "cores", "ipc", "boundaries"}
