@@ -64,21 +64,6 @@ class InterlockSoC(SoCCore):
         self.dma = CopyEngine(data_width=self.cpu.dma_bus.data_width)
         self.dma_bus.add_master("dma", self.dma.bus)
 
-        self.add_devices(config)
-        self.add_disks(config)
-        self.add_hart_windows(config)
-        self.join_interrupts(config)
-
-        cycle = Signal(64)      # since reset, as every hart's mcycle
-        self.while_idle = [Clock(cycle)]
-        self.sync += cycle.eq(cycle + 1)
-        self.comb += self.trace.cycle.eq(cycle)
-
-        if config.ethers:
-            self.add_ether(config, cycle)
-
-    def add_devices(self, config):
-        """On the shared bus, those that every machine has."""
         self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
         self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
         self.trace = TracePort(config.harts, config.trace_depth)
@@ -92,6 +77,17 @@ class InterlockSoC(SoCCore):
             ("trace_buffer", self.trace.bus),
         ):
             self.add_window(name, bus)
+        self.add_disks(config)
+        self.add_hart_windows(config)
+        self.join_interrupts(config)
+
+        cycle = Signal(64)      # since reset, as every hart's mcycle
+        self.while_idle = [Clock(cycle)]
+        self.sync += cycle.eq(cycle + 1)
+        self.comb += self.trace.cycle.eq(cycle)
+
+        if config.ethers:
+            self.add_ether(config, cycle)
 
     def add_disks(self, config):
         self.disks = []
