@@ -64,6 +64,7 @@ class InterlockSoC(SoCCore):
         self.dma = CopyEngine(data_width=self.cpu.dma_bus.data_width)
         self.dma_bus.add_master("dma", self.dma.bus)
 
+        # Not in a method of their own: signals are named by where they are made, and --poke finds registers by name.
         self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
         self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
         self.trace = TracePort(config.harts, config.trace_depth)

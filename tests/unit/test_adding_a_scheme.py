@@ -39,7 +39,7 @@ print(kernel._folder_of(kernel._headers(generate_soc(SoCConfig()))))
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """The tree with the scheme `my-scheme`."""
-    tree = tmp_path_factory.mktemp("Bäume λ")
+    tree = tmp_path_factory.mktemp("Bäume")
     for folder in FOLDERS:
         shutil.copytree(REPO / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tree / "build").symlink_to((REPO / "build").resolve())
