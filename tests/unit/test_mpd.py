@@ -126,6 +126,15 @@ def test_a_deadlock_across_virtual_machines_is_found(tmp_path):
     assert done.returncode == 1
 
 
+def test_an_operation_that_has_ended_is_told_where_it_is_called_from_another_virtual_machine(tmp_path):
+    source = tmp_path / "ended.mpd"
+    source.write_text(WAITS.replace("WAIT", "skip").replace("f.wait()", "destroy f; f.wait()"))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 1) as (_, environment):
+        done = run_limited([program], 10, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1 and done.stderr == "ended.mpd:13:16: a capability's operation no longer exists\n"
+
+
 def test_virtual_machines_run_one_program(tmp_path):
     source = tmp_path / "waits.mpd"
     source.write_text(WAITS.replace("WAIT", "P(never)"))

@@ -996,6 +996,12 @@ void mpd_reply(void *block)
     mpd_unlock();
 }
 
+const char *mpd_called_at(const struct mpd_invocation *b)
+{
+    const struct mpd_process *p = b->caller ? b->caller : b->co ? b->co->waits : NULL;
+    return p ? p->location : NULL;
+}
+
 static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *location)
 {
     b->op = op;

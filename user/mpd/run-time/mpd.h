@@ -133,6 +133,7 @@ struct mpd_invocation {
 void *mpd_block(size_t size, const char *location);
 void mpd_drop(void *block);
 void mpd_call(void *block, struct mpd_cap cap, const char *location); /* until the end, or a reply */
+const char *mpd_called_at(const struct mpd_invocation *b);            /* null: no process waits for it */
 void mpd_send(void *block, struct mpd_cap cap, const char *location);
 /* For the invocation `for_block`; the offsets of both results, if there are any. */
 void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result, size_t of_origin, size_t result_size,

@@ -527,7 +527,7 @@ static void done(struct mpd_wire *w, const struct header *h, bool failed)
         if (length >= sizeof what)
             length = sizeof what - 1;
         mpd_wire_bytes(w, what, length);
-        mpd_error(NULL, what);
+        mpd_error(h->id & 1 ? NULL : mpd_called_at((struct mpd_invocation *)(uintptr_t)h->id), what);
     }
     if (h->id & 1) { /* a question */
         struct question *q = (struct question *)(uintptr_t)(h->id & ~(uint64_t)1);
