@@ -22,7 +22,7 @@ static int usage(const char *name)
 {
     kprintf("program=%s: there is no such program; this image has\n", name);
     const char *has;
-    for (unsigned n = 0; (has = archive_name(n)); n++)
+    for (uint32_t at = 0; (has = archive_next(&at));)
         kprintf("  program=%s\n", has);
     return USAGE_EXIT_CODE;
 }

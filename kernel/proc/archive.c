@@ -64,13 +64,10 @@ const void *archive_find(const char *name, uint32_t *size)
     return 0;
 }
 
-const char *archive_name(unsigned n)
+const char *archive_next(uint32_t *at)
 {
     struct entry e;
-    for (uint32_t at = 0; next_entry(&at, &e);)
-        if (!n--)
-            return e.name;
-    return 0;
+    return next_entry(at, &e) ? e.name : 0;
 }
 
 /* A name may stand with its folder, /bin, in front. */

@@ -13,6 +13,6 @@ const void *archive_lookup(const char *path, uint32_t *size);
 /* Which of them that file is. */
 unsigned archive_number(const void *file);
 
-/* The name of the n-th file, or 0. */
-const char *archive_name(unsigned n);
+/* The name of the file at *at, which is 0 for the first one and moves on to the next; 0 behind the last. */
+const char *archive_next(uint32_t *at);
 #endif

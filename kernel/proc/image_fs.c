@@ -174,7 +174,7 @@ static int image_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void 
         return -ENOTDIR;
     if (d == &archive_root) {
         const char *name;
-        for (; (name = archive_name(files)); files++) {
+        for (uint32_t next = 0; (name = archive_next(&next)); files++) {
             struct dirent_out out = {FIRST_INODE + files, files + 1, VREG, strlen(name), name};
             if (files >= at && !fn(arg, &out))
                 return 0;

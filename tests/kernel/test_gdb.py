@@ -1,5 +1,7 @@
 """Remote debugging with a real gdb-multiarch, as in paper `mach`, section 5: it stops and continues all harts, sees
-each as a thread, sets breakpoints, steps, and reads and writes memory and registers while the machine stands still."""
+each as a thread, sets breakpoints, steps, and reads and writes memory and registers while the machine stands still.
+
+Under two schemes: each more costs a kernel with debugging information."""
 
 import re
 import time
@@ -113,7 +115,7 @@ def test_deadlock_is_looked_into(tmp_path):
 
 
 def test_a_hart_that_does_not_answer_is_named(tmp_path):
-    with Session(tmp_path, 2, "cli-pessim", "run=test-debug-deaf gdb=wait hz=1000") as gdb:
+    with Session(tmp_path, 2, "cli-optim", "run=test-debug-deaf gdb=wait hz=1000") as gdb:
         gdb.attach()
         gdb.say("-exec-continue")
         time.sleep(1)
@@ -126,7 +128,7 @@ def test_a_hart_that_does_not_answer_is_named(tmp_path):
 
 
 def test_harts_that_wait_for_each_others_calls_stop(tmp_path):
-    harts, sync = 2, "cli-pessim"
+    harts, sync = 2, "cli-optim"
     with Session(tmp_path, harts, sync, "run=test-debug calls=1 gdb=wait hz=1000") as gdb:
         gdb.attach()
         before = counts(gdb, harts)
@@ -142,7 +144,7 @@ def test_harts_that_wait_for_each_others_calls_stop(tmp_path):
 
 
 def test_panic_comes_into_the_debugger(tmp_path):
-    with Session(tmp_path, 1, "cli-spl-pessim", "run=test-panic gdb=wait") as gdb:
+    with Session(tmp_path, 1, "cli-optim", "run=test-panic gdb=wait") as gdb:
         gdb.attach()
         stop = gdb.run()
         assert stop["signal-name"] == "SIGABRT", stop
@@ -154,7 +156,7 @@ def test_panic_comes_into_the_debugger(tmp_path):
 
 
 def test_exception_comes_into_the_debugger(tmp_path):
-    with Session(tmp_path, 1, "spl-pessim", "run=test-exception gdb=wait") as gdb:
+    with Session(tmp_path, 1, "spl-optim", "run=test-exception gdb=wait") as gdb:
         gdb.attach()
         stop = gdb.run()
         assert stop["signal-name"] == "SIGBUS" and stop["func"] == "loads_from", stop

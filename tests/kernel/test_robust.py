@@ -77,7 +77,7 @@ def test_a_stack_that_overflows_names_its_thread(tmp_path, where, sync):
     (1, "spl-pessim"), (2, "cli-optim"), (4, "cli-spl-pessim"), (1, "spl-optim"), (2, "cli-pessim")]))
 def test_a_full_table_of_threads_is_an_error(tmp_path, harts, sync):
     """All harts switch threads, take locks of each other and call each other."""
-    turns, pages = (3, 600) if ALL else (1, 400)
+    turns, pages = (3, 600) if ALL else (1, 250)
     run = boot(tmp_path, harts, sync, f"run=test-full turns={turns} hz=0 by_memory=1 user.pages={pages}")
     assert run.status == 0, run.report()
     assert run.result("test")["by_memory"] > pages // 4, run.report()

@@ -161,7 +161,7 @@ void thread_yield(void)
 
 /* Images ----------------------------------------------------------------------------------------------------------- */
 
-static char folder[64], image[96];
+static char folder[HOST_PATH], image[96];
 static void mount_again(void);
 
 static uint32_t chains = 8;
@@ -222,8 +222,7 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
 {
     chance = random_from(seed, 1);
     pages_init(BASE, BASE + sizeof memory);
-    strcpy(folder, "/tmp/ext2-XXXXXX");
-    CHECK(mkdtemp(folder));
+    host_folder(folder, "ext2");
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
     shell("PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O %s"
@@ -1559,8 +1558,7 @@ HOST_TEST(counts_do_not_pass_below_0)
  */
 static void journalled_image(void)
 {
-    strcpy(folder, "/tmp/ext2-XXXXXX");
-    CHECK(mkdtemp(folder));
+    host_folder(folder, "ext2");
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
     shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; truncate -s 4M image; mke2fs -q -F -t ext2 -O "

@@ -50,7 +50,7 @@ void flock_end(struct file *f)
 static uint8_t *disk;
 static void (*sector_written)(uint32_t sector, const uint8_t *data); /* or 0 */
 static struct blockdev device = {.name = "disk", .sectors = DISK_SIZE / SECTOR_SIZE};
-static char folder[64];
+static char folder[HOST_PATH];
 
 static void strategy(struct blockdev *d, struct buf *bp)
 {
@@ -278,8 +278,7 @@ static const char *make_image = "PATH=$PATH:/usr/sbin:/sbin; truncate -s 2304K %
 
 static void begin(uint32_t pages)
 {
-    strcpy(folder, "/tmp/fsx-XXXXXX");
-    CHECK(mkdtemp(folder));
+    host_folder(folder, "fsx");
     atexit(clean_up);
     disk = malloc(DISK_SIZE);
     device.strategy = strategy;

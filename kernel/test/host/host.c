@@ -28,6 +28,13 @@ void host_layout(uint32_t seed)
     layout_seed = seed;
 }
 
+void host_folder(char folder[HOST_PATH], const char *name)
+{
+    const char *in = getenv("TMPDIR");
+    int length = snprintf(folder, HOST_PATH, "%s/%s-XXXXXX", in && *in ? in : "/tmp", name);
+    CHECK(length < HOST_PATH && mkdtemp(folder));
+}
+
 struct hart harts[MAX_HARTS];
 unsigned hart_count = 1;
 struct hart *curhart = &harts[0];

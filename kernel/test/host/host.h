@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define HOST_PATH 64 /* bytes that a path may take */
+
 struct host_test {
     const char *name;
     void (*fn)(void);
@@ -74,6 +76,9 @@ void host_check_panic(const char *file, int line, bool panicked, const char *par
  * same.
  */
 unsigned host_times(void);
+
+/* A new folder in TMPDIR of the environment, or in /tmp: its path, which begins with `name`, is in `folder` then. */
+void host_folder(char folder[HOST_PATH], const char *name);
 
 void host_layout(uint32_t seed); /* what lib/layout.h draws from, from here on */
 

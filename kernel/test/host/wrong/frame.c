@@ -37,6 +37,24 @@ HOST_TEST(a_read_outside)
 {
     CHECK_EQUAL(arguments[sizeof bootargs], 0);
 }
+
+/* After many frames, and a jump out of one: what the frame of a function held is used when that has returned. */
+static int *volatile kept;
+
+static void __attribute__((noinline)) keeps(int n)
+{
+    int local[2] = {n, most};
+    kept = local;
+}
+
+HOST_TEST(a_use_after_return)
+{
+    for (int i = 0; i < 5000; i++)
+        keeps(i);
+    CHECK_PANICS("boot argument", bootargs_number("n", 0, 1));
+    keeps(1);
+    CHECK_EQUAL(kept[0], 1);
+}
 HOST_TEST(an_overflow)
 {
     CHECK_EQUAL(most + 1, 0);
