@@ -43,8 +43,9 @@ enum task_step {
     STEP_EAGER_CHAIN = 2,
     STEP_NO_SYNC = 4,
     STEP_HIERARCHICAL = 8, /* proxies are exported anew (xmm.h) */
+    STEP_DISTRIBUTED = 16, /* not the paper's, but the original's: asymmetric copies with their sources (xmm.h) */
 };
-#define STEPS_ALL 15
+#define STEPS_ALL 31
 
 /* Between kernels; those of user mode are in user/abi.h. */
 #define HOST_TASK_ALLOCATE 0x380

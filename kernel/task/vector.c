@@ -62,11 +62,16 @@ static struct vector_object *object_of(const struct message *m, uint32_t n)
 
 /* ---- Making one. */
 
+/* What it is exported as. */
+enum kind { KIND_READ, KIND_SHARED, KIND_COPY };
+
 /* The object's number and 1; 0: memory is out. *fresh: it was not in it. */
-static uint32_t add_object(struct message *m, struct vm_object *object, unsigned steps, bool shared, bool *fresh)
+static uint32_t add_object(struct message *m, struct vm_object *object, unsigned steps, enum kind kind, bool *fresh)
 {
     struct vector_head *h = vector_head_of(m);
-    struct port *p = shared ? xmm_export_shared(object) : xmm_export(object, steps & STEP_HIERARCHICAL);
+    struct port *p = kind == KIND_SHARED ? xmm_export_shared(object)
+                     : kind == KIND_COPY ? xmm_export_copy(object)
+                                         : xmm_export(object, steps & STEP_HIERARCHICAL);
     if (!p)
         return 0;
     *fresh = false;
@@ -94,11 +99,38 @@ static uint32_t add_object(struct message *m, struct vm_object *object, unsigned
     return h->objects;
 }
 
+/* An asymmetric copy and its source, which is shared, as the original has them: the number of the copy, and 1. */
+static uint32_t add_copy(struct message *m, struct vm_object *copy, struct vm_object *source, uint32_t offset,
+                         unsigned steps)
+{
+    bool fresh;
+    uint32_t above = add_object(m, copy, steps, KIND_COPY, &fresh),
+             below = above ? add_object(m, source, steps, KIND_SHARED, &fresh) : 0;
+    if (!below)
+        return 0;
+    struct vector_object *o = object_of(m, above - 1);
+    o->below = below;
+    o->state.shadowed = 1;
+    o->state.shadow_offset = offset;
+    return above;
+}
+
 /* The object with what lies below it, as deep as the steps say: its number and 1. 0: memory is out. */
 static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned steps, bool shared)
 {
     bool fresh, through;
-    uint32_t offset, first = add_object(m, object, steps, shared, &fresh), above = first;
+    uint32_t offset;
+    struct vm_object *source = steps & STEP_DISTRIBUTED && !shared ? vm_object_source(object, &offset) : 0;
+    if (source && offset) { /* it is read through, as without that step */
+        vm_object_release(source);
+        source = 0;
+    }
+    if (source) {
+        uint32_t n = add_copy(m, object, source, offset, steps);
+        vm_object_release(source);
+        return n;
+    }
+    uint32_t first = add_object(m, object, steps, shared ? KIND_SHARED : KIND_READ, &fresh), above = first;
     vm_object_reference(object);
     for (unsigned depth = 0; above && !shared && (depth < 1 || steps & STEP_EAGER_CHAIN); depth++) {
         struct vm_object *below = vm_object_below(object, &offset, &through);
@@ -106,7 +138,7 @@ static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned 
         object = below;
         if (!below)
             break;
-        uint32_t n = add_object(m, below, steps, false, &fresh);
+        uint32_t n = add_object(m, below, steps, KIND_READ, &fresh);
         object_of(m, above - 1)->below = n;
         above = n;
     }
@@ -229,8 +261,11 @@ static int import_chain(struct message *m, uint32_t first)
         }
         if (error)
             break;
-        if (above)
+        if (above) {
             vm_object_set_shadow(above, o, offset);
+            if (!xmm_set_source(above, o))
+                error = -EOPNOTSUPP; /* it would not be told what is pushed into that one */
+        }
         if (v)
             v->here = (uint32_t)(uintptr_t)o;
         else

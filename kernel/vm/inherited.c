@@ -79,8 +79,11 @@ static int failed(struct vm_page *p)
     return -EIO;
 }
 
+/* The object alone, those above the source of an asymmetric copy, or all that lies below. */
+enum read { READ_ALONE, READ_ABOVE, READ_THROUGH };
+
 /* The place of the page: *at, *index. Gives what is there, a page or a mark, or 0. The family is locked. */
-static struct vm_page *object_find(struct vm_object *object, uint32_t wanted, bool through, struct vm_object **at,
+static struct vm_page *object_find(struct vm_object *object, uint32_t wanted, enum read how, struct vm_object **at,
                                    uint32_t *index)
 {
     struct vm_page *p = 0;
@@ -88,22 +91,24 @@ static struct vm_page *object_find(struct vm_object *object, uint32_t wanted, bo
     *index = wanted;
     while (*index < (*at)->size) {
         p = radix_get(&(*at)->pages, *index);
-        if (vm_is_page(p) || p == VM_PAGED || (!p && (*at)->external) || !through || !(*at)->shadow)
+        if (vm_is_page(p) || p == VM_PAGED || (!p && (*at)->external) || how == READ_ALONE || !(*at)->shadow)
             return p;
+        if (how == READ_ABOVE && (*at)->shadow->strategy == VM_COPY_ASYMMETRIC)
+            break;
         *index += (*at)->shadow_offset;
         *at = (*at)->shadow;
     }
     return VM_BELOW;
 }
 
-int vm_object_read(struct vm_object *object, uint32_t wanted, bool through, void *to)
+static int object_read(struct vm_object *object, uint32_t wanted, enum read how, void *to)
 {
     struct vm_object *at;
     uint32_t index;
     int result = 0;
     vm_object_lock(object);
     while (!result) {
-        struct vm_page *p = object_find(object, wanted, through, &at, &index);
+        struct vm_page *p = object_find(object, wanted, how, &at, &index);
         if (!vm_is_page(p)) {
             result = p == VM_BELOW || (!p && !at->external) ? 1 : ask(at, index);
         } else if (p->busy) {
@@ -126,4 +131,41 @@ int vm_object_read(struct vm_object *object, uint32_t wanted, bool through, void
     }
     vm_object_unlock(object);
     return result;
+}
+
+int vm_object_read(struct vm_object *object, uint32_t wanted, bool through, void *to)
+{
+    return object_read(object, wanted, through ? READ_THROUGH : READ_ALONE, to);
+}
+
+int vm_object_read_above(struct vm_object *object, uint32_t wanted, void *to)
+{
+    return object_read(object, wanted, READ_ABOVE, to);
+}
+
+bool vm_object_has_above(struct vm_object *object, uint32_t wanted)
+{
+    struct vm_object *at;
+    uint32_t index;
+    vm_object_lock(object);
+    struct vm_page *p = object_find(object, wanted, READ_ABOVE, &at, &index);
+    vm_object_unlock(object);
+    return vm_is_page(p) || p == VM_PAGED || (!p && at->external);
+}
+
+struct vm_object *vm_object_source(struct vm_object *object, uint32_t *offset)
+{
+    *offset = 0;
+    vm_object_lock(object);
+    struct vm_object *o = object;
+    do {
+        *offset += o->shadow_offset;
+        o = o->shadow;
+    } while (o && o->strategy != VM_COPY_ASYMMETRIC);
+    if (o && o->external) /* a file's stays where it is */
+        o = 0;
+    if (o)
+        o->references++;
+    vm_object_unlock(object);
+    return o;
 }

@@ -66,6 +66,15 @@ struct vm_object *vm_object_below(struct vm_object *object, uint32_t *offset, bo
 int vm_object_read(struct vm_object *object, uint32_t index, bool through, void *to);
 
 /*
+ * As the original has it (paper `crtc`, sections 1 and 5), where a chain does not end at an asymmetric copy: the source
+ * below it, from *offset on, with a reference; 0: it is none. What the object and those above the source have of a page
+ * is read as by vm_object_read; 1: it is the source's.
+ */
+struct vm_object *vm_object_source(struct vm_object *object, uint32_t *offset);
+int vm_object_read_above(struct vm_object *object, uint32_t index, void *to);
+bool vm_object_has_above(struct vm_object *object, uint32_t index); /* whether that is 0; it does not wait */
+
+/*
  * An object whose pages come from a pager, and those that the pager has not got (vm_pager_data_unavailable) from what
  * it shadows, if it does. Copied symmetrically: nobody writes it. In the family of `relative`, or, if it is 0, a new
  * one of number `kin`. 0: memory is out.
@@ -73,6 +82,8 @@ int vm_object_read(struct vm_object *object, uint32_t index, bool through, void 
 struct vm_object *vm_object_create_relative(const struct vm_pager *pager, uint32_t memory, uint32_t pages,
                                             struct vm_object *relative, uint32_t kin);
 
-/* Once, before a page of it is wanted; both of one family. */
+/*
+ * Once, before a page of it is wanted; both of one family. Of a shared object it is the only copy, and gets its pages.
+ */
 void vm_object_set_shadow(struct vm_object *object, struct vm_object *below, uint32_t offset);
 #endif

@@ -92,6 +92,8 @@ void vm_object_set_shadow(struct vm_object *object, struct vm_object *below, uin
     below->references++;
     object->shadow = below;
     object->shadow_offset = offset;
+    if (below->shared && !below->copy)
+        below->copy = object;
     vm_object_unlock(object);
 }
 

@@ -324,3 +324,13 @@ bool vm_shared_last(struct vm_object *o, uint32_t *page, void *to)
     *page -= found;
     return found;
 }
+
+void vm_pager_forget(vm_control_t control, uint32_t page)
+{
+    struct vm_object *o = vm_control_object(control);
+    if (!o)
+        return;
+    if (radix_get(&o->pages, page) == VM_BELOW)
+        radix_clear(&o->pages, page);
+    vm_object_unlock(o);
+}

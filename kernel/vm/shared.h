@@ -75,6 +75,9 @@ int vm_shared_grant(vm_control_t control, uint32_t page);
  */
 int vm_shared_give(vm_control_t control, uint32_t page, bool kept, void *to);
 
+/* What the pager of the object had not got, it is to be asked for again. */
+void vm_pager_forget(vm_control_t control, uint32_t page);
+
 /* When it goes: the next page from *page on that has been written, whose content is put `to`. */
 bool vm_shared_last(struct vm_object *object, uint32_t *page, void *to);
 #endif

@@ -22,6 +22,7 @@ struct export
     struct port *port;
     struct vm_object *object;
     bool through; /* it is read with what lies below it */
+    bool above;   /* but not with its source, and what lies below that */
     struct share *share; /* several nodes may write it; or 0 */
     struct client *clients;
 };
@@ -59,8 +60,7 @@ static int get_state(struct export *e, struct message *m)
     if (reply) {
         struct xmm_state state;
         xmm_state_of(e->object, &state);
-        if (e->through)
-            state.shadowed = 0;
+        state.shadowed = e->above || (state.shadowed && !e->through);
         memcpy(reply->body, &state, sizeof state);
         reply->size = sizeof state;
         message_post(reply);
@@ -123,9 +123,9 @@ static void data_request(struct export *e, struct message *m)
     struct port *control = control_of(e, m->node);
     struct message *reply = control ? message_alloc(XMM_DATA_ERROR) : 0;
     if (reply) {
-        int result = message_make_room(reply, PAGE_SIZE)
-                         ? vm_object_read(e->object, body.page, e->through, page_pointer(reply->page[0]))
-                         : -ENOMEM;
+        int result = !message_make_room(reply, PAGE_SIZE) ? -ENOMEM
+                     : e->above ? vm_object_read_above(e->object, body.page, page_pointer(reply->page[0]))
+                                : vm_object_read(e->object, body.page, e->through, page_pointer(reply->page[0]));
         reply->id = result < 0 ? XMM_DATA_ERROR : result ? XMM_DATA_UNAVAILABLE : XMM_DATA_SUPPLY;
         if (result)
             reply->data_size = 0;
@@ -140,6 +140,22 @@ static void data_request(struct export *e, struct message *m)
     message_free(m);
 }
 
+/* Whether a page that was had of the copy's source has been pushed into the copy. */
+static void check_source(struct export *e, struct message *m)
+{
+    struct xmm_data body;
+    memcpy(&body, m->body, sizeof body);
+    struct port *control = control_of(e, m->node);
+    if (!control) {
+        message_free(m);
+        return;
+    }
+    body.rights = vm_object_has_above(e->object, body.page);
+    message_redirect(m, control, RIGHT_SEND, XMM_CHECKED);
+    memcpy(m->body, &body, sizeof body);
+    message_post(m);
+}
+
 static void export_message(void *object, struct message *m)
 {
     struct export *e = object;
@@ -148,6 +164,7 @@ static void export_message(void *object, struct message *m)
     case XMM_GET_STATE: get_state(e, m); break;
     case XMM_GET_SHADOW: get_shadow(e, m); break;
     case XMM_DATA_REQUEST: data_request(e, m); break;
+    case XMM_CHECK: check_source(e, m); break;
     default: message_answer(m, -ENOSYS);
     }
 }
@@ -395,6 +412,17 @@ struct port *xmm_export(struct vm_object *object, bool hierarchical)
 {
     struct port *p = hierarchical ? 0 : xmm_pager_of(object);
     return p ? p : export_as(object, false);
+}
+
+struct port *xmm_export_copy(struct vm_object *object)
+{
+    struct port *p = export_as(object, false);
+    mutex_lock(&xmm_lock_export);
+    struct export *e = p ? *export_place(object) : 0;
+    if (e)
+        e->above = true;
+    mutex_unlock(&xmm_lock_export);
+    return p;
 }
 
 struct port *xmm_export_shared(struct vm_object *object)

@@ -21,6 +21,8 @@ struct proxy {
     volatile bool complete;
     struct port *manager; /* of a shared object: what the manager has for this proxy, with a send right; or 0 */
     bool shared, ended;   /* the rest is behind it */
+    struct proxy *copy;   /* what comes for this one is checked there; or 0 */
+    struct message *held; /* meanwhile */
 };
 
 DEFINE_MUTEX(xmm_lock_proxy, "xmm proxies");
@@ -182,6 +184,33 @@ static void return_all(struct proxy *x)
         message_post(m);
 }
 
+/* One that has come, and is not used before it has been checked, with the lock; or 0. */
+static struct message *take_held(struct proxy *x, uint32_t page)
+{
+    struct message **at = &x->held, *m;
+    struct xmm_data body;
+    for (; (m = *at); at = &m->next) {
+        memcpy(&body, m->body, sizeof body);
+        if (body.page == page) {
+            *at = m->next;
+            return m;
+        }
+    }
+    return 0;
+}
+
+/* A page that is asked back before it has been used is asked for anew: whoever waits for it waits on. */
+static void proxy_ask_again(struct proxy *x, uint32_t page)
+{
+    mutex_lock(&xmm_lock_proxy);
+    struct message *m = take_held(x, page);
+    mutex_unlock(&xmm_lock_proxy);
+    if (!m)
+        return;
+    message_free(m);
+    ask_manager(x, XMM_DATA_REQUEST, x->number, page, PAGE_READ);
+}
+
 /* A page is asked back. */
 static void proxy_give_up(struct proxy *x, struct message *m)
 {
@@ -204,6 +233,7 @@ static void proxy_give_up(struct proxy *x, struct message *m)
     body.count = room || !written;
     memcpy(m->body, &body, sizeof body);
     message_post(m);
+    proxy_ask_again(x, body.page);
 }
 
 /* It goes back as it came; `data`: with them. */
@@ -233,6 +263,18 @@ void proxy_shared_message(struct port *port, struct message *m)
         message_free(m);
 }
 
+/* What was held for it, of its own or its source's, is nobody's; with the lock. */
+static struct message *forget_copy(struct proxy *x)
+{
+    struct message *held = x->held;
+    x->held = 0;
+    for (unsigned i = 0; i < PROXY_BUCKETS; i++)
+        for (struct proxy *source = imported[i]; source; source = source->next)
+            if (source->copy == x)
+                source->copy = 0;
+    return held;
+}
+
 /*
  * The control port's end says to nobody but the manager's right that there is no proxy any more; the pager's right
  * goes, too.
@@ -250,7 +292,12 @@ static void proxy_terminate(uint32_t memory, vm_control_t control)
         at = &(*at)->next;
     *at = x->next;
     xmm_counts.proxies--;
+    struct message *held = forget_copy(x);
     mutex_unlock(&xmm_lock_proxy);
+    for (struct message *m; (m = held);) {
+        held = m->next;
+        message_free(m);
+    }
     port_drop(x->pager, RIGHT_SEND);
     if (x->manager)
         port_drop(x->manager, RIGHT_SEND);
@@ -277,6 +324,63 @@ static void count_time(uint32_t asked)
         xmm_counts.most = took;
 }
 
+/* The copy's manager is asked whether the page that has come is still to be seen through the copy. False: no memory. */
+static bool check_at_copy(struct proxy *x, struct message *m)
+{
+    struct xmm_data body;
+    memcpy(&body, m->body, sizeof body);
+    mutex_lock(&xmm_lock_proxy);
+    struct message *check = x->copy ? message_to(x->copy->pager, XMM_CHECK) : 0;
+    if (check) {
+        m->next = x->held;
+        x->held = m;
+    }
+    mutex_unlock(&xmm_lock_proxy);
+    if (!check)
+        return false;
+    memcpy(check->body, &body, sizeof body);
+    check->size = sizeof body;
+    message_post(check);
+    return true;
+}
+
+static void proxy_supply(struct proxy *x, struct message *m);
+
+/* The answer, to the copy: the page goes to its source; if it has been pushed, the copy is asked for it anew. */
+static void proxy_checked(struct proxy *copy, const struct xmm_data *body)
+{
+    struct proxy *source = 0;
+    struct message *m = 0;
+    mutex_lock(&xmm_lock_proxy);
+    for (unsigned i = 0; i < PROXY_BUCKETS && !source; i++)
+        for (struct proxy *x = imported[i]; x && !source; x = x->next)
+            if (x->copy == copy)
+                source = x;
+    if (source && (m = take_held(source, body->page)))
+        port_reference(source->control);
+    mutex_unlock(&xmm_lock_proxy);
+    if (body->rights)
+        vm_pager_forget(copy->number, body->page);
+    if (!m)
+        return;
+    proxy_supply(source, m);
+    port_release(source->control);
+}
+
+/* A page has come, to be read or, of a shared object, to be written. */
+static void proxy_supply(struct proxy *x, struct message *m)
+{
+    struct xmm_data body;
+    memcpy(&body, m->body, sizeof body);
+    unsigned locked = x->shared ? body.rights : 0;
+    count_time(body.asked);
+    if (vm_pager_data_supply(x->number, body.page, page_pointer(m->page[0]), 1, locked) && x->shared && !locked &&
+        vm_shared_grant(x->number, body.page)) /* it is not there, and nobody waits for it */
+        proxy_send_back(x, m, true);
+    else
+        message_free(m);
+}
+
 static void control_message(void *object, struct message *m)
 {
     struct proxy *x = object;
@@ -285,13 +389,9 @@ static void control_message(void *object, struct message *m)
     switch (m->id) {
     case XMM_DATA_SUPPLY:
         if (m->data_size == PAGE_SIZE) {
-            unsigned locked = x->shared ? body.rights : 0;
-            count_time(body.asked);
-            if (vm_pager_data_supply(x->number, body.page, page_pointer(m->page[0]), 1, locked) && x->shared &&
-                !locked && vm_shared_grant(x->number, body.page)) { /* it is not there, and nobody waits for it */
-                proxy_send_back(x, m, true);
-                return;
-            }
+            if (!x->copy || !check_at_copy(x, m))
+                proxy_supply(x, m);
+            return;
         }
         break;
     case XMM_DATA_UNAVAILABLE:
@@ -302,6 +402,7 @@ static void control_message(void *object, struct message *m)
         xmm_counts.errors++;
         vm_pager_data_error(x->number, body.page, 1);
         break;
+    case XMM_CHECKED: proxy_checked(x, &body); break;
     case XMM_LOCK_REQUEST:
     case XMM_GRANT:
         if (x->shared) {
@@ -338,7 +439,7 @@ static struct vm_object *relative_of(uint32_t kin)
 {
     for (unsigned i = 0; i < PROXY_BUCKETS; i++)
         for (struct proxy *x = imported[i]; x; x = x->next)
-            if (!x->shared && vm_object_kin(x->object, 0) == kin && vm_object_try_reference(x->object))
+            if (vm_object_kin(x->object, 0) == kin && vm_object_try_reference(x->object))
                 return x->object;
     return xmm_exported_kin(kin);
 }
@@ -354,7 +455,7 @@ static struct proxy *proxy_new(struct port *pager, const struct xmm_state *state
         return 0;
     }
     *x = (struct proxy){.pager = pager, .control = control, .shared = state->shared};
-    struct vm_object *relative = x->shared ? 0 : relative_of(state->kin);
+    struct vm_object *relative = relative_of(state->kin);
     x->object = vm_object_create_relative(x->shared ? &shared_pager : &proxy_pager, page_address(x), state->size,
                                           relative, state->kin);
     if (x->object && x->shared)
@@ -426,6 +527,17 @@ void xmm_complete(struct vm_object *object, int error)
         vm_object_release(object);
         object = below;
     }
+}
+
+bool xmm_set_source(struct vm_object *copy, struct vm_object *source)
+{
+    mutex_lock(&xmm_lock_proxy);
+    struct proxy *x = proxy_of_object(source), *y = proxy_of_object(copy);
+    bool sound = !x || !x->shared || !x->copy || x->copy == y;
+    if (x && x->shared && sound)
+        x->copy = y;
+    mutex_unlock(&xmm_lock_proxy);
+    return sound;
 }
 
 void xmm_await(struct vm_object *object)

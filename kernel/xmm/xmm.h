@@ -22,6 +22,11 @@
  *
  * **Sharing.** What is inherited by sharing, several nodes write: share.h.
  *
+ * **As the original has it**, to be measured (STEP_DISTRIBUTED of task/task.h): an asymmetric copy and its source are
+ * both distributed, the source as a shared object. A page of the source that a proxy of it gets may have been pushed
+ * into the copy meanwhile, so the copy's manager is asked (CHECK) before it is used; if it has, the copy is asked for
+ * it anew.
+ *
  * **Who manages.** Flat: who inherits from a proxy passes on the right to the first node's memory object, and all
  * requests go there. Hierarchical: the proxy's object is exported anew, so its pages come through that node, which
  * keeps them (section 4).
@@ -49,11 +54,13 @@
 #define XMM_LOCK_COMPLETED 0x207
 #define XMM_END 0x208
 #define XMM_BROUGHT 0x209 /* on one node */
+#define XMM_CHECK 0x20a
 #define XMM_DATA_SUPPLY 0x210
 #define XMM_DATA_UNAVAILABLE 0x211
 #define XMM_DATA_ERROR 0x212
 #define XMM_LOCK_REQUEST 0x213
 #define XMM_GRANT 0x214
+#define XMM_CHECKED 0x215
 
 /* What another node has to know of an object before it can use it: the paper's internal state. */
 struct xmm_state {
@@ -69,6 +76,8 @@ struct xmm_state {
  * a proxy. 0: no memory.
  */
 struct port *xmm_export(struct vm_object *object, bool hierarchical);
+/* An asymmetric copy, whose source is exported by itself: it has only what lies above that. */
+struct port *xmm_export_copy(struct vm_object *object);
 
 /* The same for an object that tasks of several nodes write (share.h): by who has it first. */
 struct port *xmm_export_shared(struct vm_object *object);
@@ -93,6 +102,10 @@ struct vm_object *xmm_import(struct port *pager, const struct xmm_state *state, 
 void xmm_complete(struct vm_object *object,
                   int error); /* and all it shadows; with an error, who wants a page gets -EIO */
 void xmm_await(struct vm_object *object);
+
+/* `copy` shadows `source`, which are both proxies: what comes for the source is checked. */
+/* False: there is another copy. */
+bool xmm_set_source(struct vm_object *copy, struct vm_object *source);
 
 /* The manager learns of this node. `waits`: until it has answered, as is always done where the object is shared. */
 int xmm_init(struct vm_object *object, bool waits);

@@ -83,6 +83,18 @@ def test_tasks_on_all_nodes_at_once(tmp_path):
     assert all(node["xmm"][0]["exports"] == node["xmm"][0]["proxies"] == 0 for node in results)
 
 
+@pytest.mark.parametrize("copied", [1, 2], ids=["by-reference", "distributed"])
+def test_a_copy_whose_source_is_written(tmp_path, copied):
+    """The parent writes the memory of which a child elsewhere has an asymmetric copy: the child has it as it was."""
+    pages, rounds = 6, 1
+    results = run(tmp_path, 1, "spl-optim", 2, f"program=remote args=7,{rounds},{pages},-,0,0,{copied}",
+                  {"lock_debug": "1"})
+    assert len(results[0]["remote"]) == rounds
+    assert all(node["xmm"][0][name] == 0 for node in results for name in ("exports", "proxies", "errors"))
+    asked, served = results[1]["xmm"][0]["requests"], results[0]["xmm"][0]["supplied"]
+    assert served == 0 and asked >= rounds * pages * copied
+
+
 @pytest.mark.parametrize("harts, sync, transport, nodes, spread, rounds", [
     (1, "spl-optim", "norma", 2, 0, 2),
     (2, "cli-optim", "window", 3, 1, 2),

@@ -98,7 +98,10 @@ def crtc():
     many = [made("many", parameters={"transport": "norma", "tree": tree}, results={
         "spread": [{"nodes": n, "objects": 12, "send": 1, "create": cycles} for n, cycles in points]})
         for tree, points in ((0, ((7, 4_000_000), (59, 32_000_000))), (2, ((7, 4_000_000), (59, 8_000_000))))]
-    return [one(step, depth, times[step][depth // 2]) for step in times for depth in (0, 2)] + [turns, *many]
+    copies = [made("copies", parameters={"transport": "norma", "copied": copied}, results={
+        "remote": [{"node": 1, "fault": cycles}], "xmm": xmm})
+        for copied, cycles in enumerate((30_000, 40_000, 60_000))]
+    return [one(step, depth, times[step][depth // 2]) for step in times for depth in (0, 2)] + [turns, *many, *copies]
 
 
 # ---- livelock
@@ -315,6 +318,8 @@ GOLDEN = {
         "Section 6: time that a step saves (paper crtc)": [
             ["eager state, norma", "30.0", "30.0", "-0.0 %"],
             ["one shadow more of each region, norma", "14.0", "20.0", "+42.9 %"]],
+        "A remote fault with an asymmetric copy in the chain: cycles (Figure 10)": [
+            ["norma", "30,000", "40,000", "60,000", "2.00", "1.50"]],
         "Time for 59 tasks over that for 7": [
             ["norma, in turn, original", "8.43"], ["norma, at once, flat", "8.00"],
             ["norma, at once, tree of 2", "2.00"],

@@ -1,10 +1,11 @@
 /*
- * remote [STEPS [ROUNDS [PAGES [FANOUT [DEPTH [REGIONS]]]]]]: creates a child on each other node (kernel/task/task.h),
- * ROUNDS times; each computes over PAGES pages of memory that it has from here, and of which half is written, and tells
- * what it has got by a message. ROUNDS 0: a round on 1 node, on 7, on 31, and so on up to all. One after the other
- * if FANOUT is -, else all at once, by a tree of that fan-out, or flat if it is 0. The parent has DEPTH ancestors that
- * wait, each of which has written a page of its own in each of REGIONS regions: so each of these is a chain of
- * DEPTH + 1 objects. With run=remote.
+ * remote [STEPS [ROUNDS [PAGES [FANOUT [DEPTH [REGIONS [COPIED]]]]]]]: creates a child on each other node
+ * (kernel/task/task.h), ROUNDS times; each computes over PAGES pages of memory that it has from here, and of which half
+ * is written, and tells what it has got by a message. ROUNDS 0: a round on 1 node, on 7, on 31, and so on up to all.
+ * One after the other if FANOUT is -, else all at once, by a tree of that fan-out, or flat if it is 0. The parent has
+ * DEPTH ancestors that wait, each of which has written a page of its own in each of REGIONS regions: so each of these
+ * is a chain of DEPTH + 1 objects. COPIED 1: the pages are of memory that has been shared with another task, of which
+ * children have an asymmetric copy; 2: which is distributed with its source (STEPS has 16 more). With run=remote.
  *
  *   @remote node=... steps=... regions=... objects=... allocate=... vector=... create=... run=... faults=...
  *
@@ -31,7 +32,7 @@
 #define ANSWER_MS 5000 /* for a child that runs */
 #define SETTLE_US 100000 /* until children that have answered are gone */
 
-static uint8_t memory[MOST * PAGE] __attribute__((aligned(PAGE)));
+static uint8_t own[MOST * PAGE] __attribute__((aligned(PAGE))), *memory = own;
 static uint8_t stack[STACK] __attribute__((aligned(16)));
 static uint32_t pages = 8, round_number;
 static uint32_t *heap;
@@ -201,6 +202,19 @@ static int round_on_all(uint32_t count, uint32_t fanout, uint32_t port)
     return 0;
 }
 
+/* Memory that keeps its object, as another task has it, too; a child has a copy of it. */
+static void share_memory(void)
+{
+    int status;
+    memory = mmap(0, MOST * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+    int id = memory == MAP_FAILED ? -1 : fork();
+    if (!id)
+        _exit(0);
+    if (id < 0 || waitpid(id, &status, 0) != id ||
+        task_vm_inherit((uint32_t)task_self(), (uint32_t)memory, MOST * PAGE, USER_INHERIT_COPY))
+        _exit(failed("no shared memory", -1));
+}
+
 /* The calling process, `depth` generations further down; its parents wait, and end as it does. */
 static void descend(uint32_t depth)
 {
@@ -230,6 +244,11 @@ int main(int argc, char **argv)
     if (!pages || pages > MOST || count > MOST || depth > DEEPEST)
         return failed("pages: give 1 to 64, regions: up to 64, depth: up to 16", -1);
     map_regions(count, depth);
+    uint32_t copied = number(argc, argv, 7, 0);
+    if (copied)
+        share_memory();
+    if (copied == 2)
+        steps |= 16;
     descend(depth);
     int port = port_allocate();
     heap = malloc(PAGE);
