@@ -395,7 +395,7 @@ OTHERS = {
 RECORDS = {name: builder for name, (builder, _) in GOLDEN.items()} | OTHERS
 # Their reports have a test over layouts that carries out the stub of a simulator, or make none.
 ELSEWHERE = {"pic_latency", "pic_latency_paper", "designated", "layout", "collected", "sync_load", "paper_sync",
-             "definition", "machine", "modules", "schema"}
+             "definition", "machine", "meaning", "modules", "schema"}
 
 
 BY_INTERVAL = {"totals"}        # all its tables have verdicts, which go by intervals and not by medians
