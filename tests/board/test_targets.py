@@ -90,7 +90,9 @@ def test_the_reset_goes_over_a_clock_tree(generated):
 def test_interrupts_pass_a_register_before_the_controller(generated):
     *_, soc = generated
     clocked = re.findall(r"^always @\(posedge sys_clk\) begin$(.*?)^end$", soc.verilog[0].read_text(), re.M | re.S)
-    assert any(re.search(r"^ +\w+_pic_sources <= \w+_sources;$", block, re.M) for block in clocked)
+    clocked = "\n".join(clocked)
+    registers = re.findall(r"^ +(\w+_sources) <= \w+_sources;$", clocked, re.M)
+    assert any(re.search(rf"^ +\w+_(wire|seen) <= {register};$", clocked, re.M) for register in registers)
 
 
 def test_the_devices_are_those_of_the_catalog(generated):
