@@ -91,7 +91,7 @@ def test_interrupts_pass_a_register_before_the_controller(generated):
     *_, soc = generated
     clocked = re.findall(r"^always @\(posedge sys_clk\) begin$(.*?)^end$", soc.verilog[0].read_text(), re.M | re.S)
     clocked = "\n".join(clocked)
-    registers = re.findall(r"^ +(\w+_sources) <= \w+_sources;$", clocked, re.M)
+    registers = re.findall(r"^ +(\w+_sources\d?) <= \w+_sources\d?;$", clocked, re.M)
     assert any(re.search(rf"^ +\w+_(wire|seen) <= {register};$", clocked, re.M) for register in registers)
 
 
