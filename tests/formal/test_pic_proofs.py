@@ -129,21 +129,22 @@ class AccessProof(Proof):
 
 # Each property, and a fault that it alone finds: pieces of hw/pic/link.py and what comes in their place.
 ACCESS_FAULTS = {
-    "once": [("self.effect.eq(decide),", "self.effect.eq(decide | (back & (remaining == 1))),")],
+    "once": [("self.effect.eq(self.decide),", "self.effect.eq(self.decide | (self.back & (remaining == 1))),")],
     "as_asked": [('self.data.eq(chosen_port["cmd_data"]),', "self.data.eq(self.ports[0].cmd_data),")],
     "effect_on_time": [("Mux(back.storage < latency.storage, latency.storage - back.storage, 0)", "latency.storage"),
                        ("Mux(back.storage < latency.storage, back.storage, latency.storage))", "0)")],
-    "answered_once": [("port.rsp_valid.eq(answer & (self.hart == h)),", "port.rsp_valid.eq(answer),")],
+    "answered_once": [("port.rsp_valid.eq(self.answer & (self.hart == h)),", "port.rsp_valid.eq(self.answer),")],
     "answered_on_time": [("remaining.eq(behind - 1)", "remaining.eq(behind)")],
     "own_data": [("port.rsp_data.eq(self.read_data),", "port.rsp_data.eq(self.read_data[:31]),")],
-    "in_turn": [("(last + 1 + i) % n_harts", "i")],
-    "accepts": [("accept.eq(idle & self.ready & (requests != 0)),", "accept.eq(idle & self.ready & requests[0]),")],
+    "in_turn": [("(last + 1 + i) % self.n_harts", "i")],
+    "accepts": [("accept.eq(self.idle & self.ready & (requests != 0)),",
+                 "accept.eq(self.idle & self.ready & requests[0]),")],
 }
 # What "at most once" alone would let through: a response or an access that never comes, a latency that does not count.
 SILENT = {
-    "no-response": [("answer.eq(1),\n", "")],
-    "no-access": [("accept.eq(idle & self.ready & (requests != 0)),", "accept.eq(0),")],
-    "no-latency": [("remaining.eq(access_jitter.value + Mux", "remaining.eq(0 & Mux")],
+    "no-response": [("self.answer.eq(1),\n", "")],
+    "no-access": [("accept.eq(self.idle & self.ready & (requests != 0)),", "accept.eq(0),")],
+    "no-latency": [("remaining.eq(self.access_jitter.value + Mux", "remaining.eq(0 & Mux")],
 }
 
 
@@ -380,13 +381,14 @@ def set_up(*changes):
 
 # Each property, and a fault that it alone finds: pieces of hw/pic/controller.py and what comes in their place.
 EDGE_FAULTS = {
-    "pending": [('"PENDING":     gives(pending),', '"PENDING":     gives(latch),')],
-    "once": [("waiting.eq(pending & (edge | ~serviced)),", "waiting.eq(edge | (pending & ~serviced)),")],
-    "served": [("waiting.eq(pending & (edge | ~serviced)),", "waiting.eq(pending),")],
-    "offered": [("link.wires[h].eq(deliverable[h] != 0),", "link.wires[h].eq(deliverable[h][:2] != 0),")],
-    "wanted": [("candidates.eq(deliverable[h]))),", "candidates.eq(waiting & eligible[h]))),")],
-    "claims": [("candidates.eq(deliverable[h]))),", "candidates.eq(deliverable[h][:2]))),")],
-    "nothing": [("link.nothing.eq(claim & (best_priority == 0)),", "link.nothing.eq(0),")],
+    "pending": [('"PENDING":     gives(self.pending),', '"PENDING":     gives(self.latch),')],
+    "once": [("waiting.eq(self.pending & (self.edge | ~serviced)),",
+              "waiting.eq(self.edge | (self.pending & ~serviced)),")],
+    "served": [("waiting.eq(self.pending & (self.edge | ~serviced)),", "waiting.eq(self.pending),")],
+    "offered": [("link.wires[h].eq(self.deliverable[h] != 0),", "link.wires[h].eq(self.deliverable[h][:2] != 0),")],
+    "wanted": [("candidates.eq(self.deliverable[h]))),", "candidates.eq(self.waiting & self.eligible[h]))),")],
+    "claims": [("candidates.eq(self.deliverable[h]))),", "candidates.eq(self.deliverable[h][:2]))),")],
+    "nothing": [("link.nothing.eq(claim & (self.best_priority == 0)),", "link.nothing.eq(0),")],
 }
 
 
