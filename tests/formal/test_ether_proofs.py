@@ -114,31 +114,35 @@ class ReceiveProof(Proof):
 
 
 # Each property, and a fault that it alone finds: pieces of hw/ether/receive.py and what comes in their place.
-MOVED = """If(queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))"""
-TOO_SMALL = 'counted["short_buffer"].eq(1),\n'
+MOVED = """If(self.queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))"""
+TOO_SMALL = 'self.counted["short_buffer"].eq(1),\n'
+CHECK = 'fsm.act("CHECK",\n            If((size <'
+SIZE = ("        size = Signal(16)\n", "        self.size = size = Signal(16)\n")     # for faults in other methods
 RECEIVE_FAULTS = {
-    "in_order": [(MOVED, "If(queue == q, NextValue(self.late[q], 1), self.arrived[q].eq(1))"),
-                 ("        queue   = Signal(max=max(queues, 2))\n",
-                  "        queue   = Signal(max=max(queues, 2))\n"
+    "in_order": [(MOVED, "If(self.queue == q, NextValue(self.late[q], 1), self.arrived[q].eq(1))"),
+                 ("        self.queue   = Signal(max=max(queues, 2))\n",
+                  "        self.queue   = Signal(max=max(queues, 2))\n"
                   "        self.late = [Signal() for _ in range(queues)]\n"
                   "        self.sync += [If(late, head.eq((head + 1) & self.mask), late.eq(0))\n"
                   "                      for late, head in zip(self.late, self.head)]\n")],
     "fetch": [('here["head"] == here["tail"]) |', 'here["head"] != here["head"]) |')],
-    "fetched_once": [('fsm.act("CHECK",\n', 'fsm.act("CHECK",\n port.cmd.valid.eq(1), port.cmd.addr.eq(place),\n')],
+    "fetched_once": [(CHECK, 'fsm.act("CHECK",\n port.cmd.valid.eq(1), port.cmd.addr.eq(place),\n If((size <')],
     "data_in_buffers": [("            port.cmd.addr.eq(address[3:]),\n",
                          "            port.cmd.addr.eq((address[3:] & ~BUFFERS) | 8),\n")],
     "no_byte_beyond": [("(1 << rest) - 1, 0xff)", "0xff, 0xff)")],
-    "words_are_let_go": [("read_next.eq(read + words)", "read_next.eq(read + 1)")],
-    "delivered_whole": [("NextValue(asked, words)", "NextValue(asked, words - 1)")],
+    "words_are_let_go": [("read_next.eq(read + self.words)", "read_next.eq(read + 1)")],
+    "delivered_whole": [("NextValue(asked, self.words)", "NextValue(asked, self.words - 1)")],
     "frame_ends_once": [(TOO_SMALL, "\n")],
-    "said_once": [("skip_frame.eq(1),\n", 'skip_frame.eq(1), counted["no_descriptor"].eq(size[0]),\n')],
+    "said_once": [SIZE, ("skip_frame.eq(1),\n",
+                        'skip_frame.eq(1), self.counted["no_descriptor"].eq(self.size[0]),\n')],
     "head_moves": [(TOO_SMALL, TOO_SMALL + f"*[{MOVED} for q in range(queues)],\n")],
-    "whose": [(MOVED, MOVED.replace("queue == q", "queue != q"))],
-    "done": [("write_status(fsm, port, place, status, [", "write_status(fsm, port, place ^ 2, status, [")],
-    "status_once": [('fsm.act("CHECK",\n', 'fsm.act("CHECK",\n port.cmd.valid.eq(1), port.cmd.we.eq(1),\n'
-                     "port.cmd.addr.eq(place + 1),\n")],
-    "ends_in_time": [("If((asked == 0) & (owed == 0), NextState",
-                      "If((asked == 0) & (owed == 0) & ~size[3], NextState")],
+    "whose": [(MOVED, MOVED.replace("self.queue == q", "self.queue != q"))],
+    "done": [("write_status(self.fsm, port, self.place, status, [",
+              "write_status(self.fsm, port, self.place ^ 2, status, [")],
+    "status_once": [(CHECK, 'fsm.act("CHECK",\n port.cmd.valid.eq(1), port.cmd.we.eq(1),\n'
+                     "port.cmd.addr.eq(place + 1),\n If((size <")],
+    "ends_in_time": [SIZE, ("If((asked == 0) & (owed == 0), NextState",
+                            "If((asked == 0) & (owed == 0) & ~self.size[3], NextState")],
 }
 
 
@@ -230,7 +234,7 @@ SEND_FAULTS = {
     "reads_inside": [("port.cmd.addr.eq(address[3:] + (words - asked)),",
                       f"port.cmd.addr.eq(((address[3:] + (words - asked)) & ~{BUFFERS}) | 8),")],
     "one_frame": [("NextValue(error, 1),\n                self.bad.eq(1),\n", "NextValue(error, 1),\n")],
-    "done": [("write_status(fsm, port, place,", "write_status(fsm, port, place ^ 2,")],
+    "done": [("write_status(fsm, port, self.place,", "write_status(fsm, port, self.place ^ 2,")],
     "room": [(").Elif((room >= words) & info.sink.ready,", ").Elif(room >= words,")],
     "kept_once": [('info.sink.valid.eq(1),\n            NextState("STATUS")',
                    'info.sink.valid.eq(1),\n            If(~port.busy, NextState("STATUS"))')],
