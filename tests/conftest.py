@@ -19,6 +19,8 @@ SLOWEST = 5     # files shown of a folder that is over its budget
 # Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
 # The images of tests and those that commands make under test do without, so that they share what is compiled.
 os.environ["KERNEL_CFLAGS"] = "-g0"
+# As `make test` has it: programs of the Python environment are found however pytest is started.
+os.environ["PATH"] = f"{Path(__file__).resolve().parents[1] / '.venv' / 'bin'}:{os.environ['PATH']}"
 
 
 def processor_seconds():
