@@ -572,7 +572,7 @@ HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)
     uint8_t other[1600] __attribute__((aligned(8)));
     uint32_t data = echo_datagram(frame, 20000, 1000);
     echo_datagram(other, 20001, 1000);
-    input_fragment(frame, data, 504, data, 0); /* who is honest gets through, and so does another one */
+    input_fragment(frame, data, 504, data, 0); /* an honest host gets through, and so does another one */
     now += 1000;
     input_fragment(other, data, 504, data, 0);
     input_fragment(frame, data, 0, 504, 0);
@@ -595,7 +595,7 @@ HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
-/* RFC 1122, 3.2.2: who asks for what there is not is told, but not of an error, nor for all, nor without end. */
+/* RFC 1122, 3.2.2: a host that asks for what is absent is told, but not of an error, nor for all, nor without end. */
 HOST_TEST(errors_are_said_of_what_one_host_has_sent_and_not_too_often)
 {
     uint8_t frame[1600] __attribute__((aligned(8)));
