@@ -10,9 +10,8 @@
 
 #include "lib/random.h"
 #include "test/host/host.h"
+#include "test/host/peer.h"
 
-#define OUR_IP 0x0a000002u
-#define PEER_IP 0x0a000001u
 #define SOCKETS 12
 #define WAITING_MOST 40
 #define HOSTILE_FRAMES 100000 /* as many times more as HOST_TIMES says */
@@ -216,19 +215,12 @@ static void input(uint32_t length)
 
 static void begin(uint64_t seed)
 {
-    net_own = (struct net_address){{2, 'I', 'L', 'K', 0, 2}, OUR_IP, 0xffffff00};
+    net_own = host_address;
     if_transmit = keep;
     arp_init();
     datagram_start();
     dice = random_from(seed, 7);
-    struct mbuf *m = m_get();
-    m->m_data += ETHER_HEADER;
-    m->m_len = 28;
-    memcpy(m->m_data, (const uint8_t[]){0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 1}, 14);
-    put32(m->m_data + 14, PEER_IP);
-    memcpy(m->m_data + 18, net_own.ether, 6);
-    put32(m->m_data + 24, OUR_IP);
-    arp_input(m);
+    peer_says_its_address();
 }
 
 static struct file file_for(struct datagram *d, uint32_t flags)

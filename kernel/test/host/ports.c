@@ -2,8 +2,8 @@
  * Ports over several nodes: one program is each of them in turn, with its own names. Rights are made, sent, passed on
  * and dropped at random; messages between two nodes keep their order, and come late; nodes are given up, and begin
  * anew; memory is out for a while. At every moment nobody is told that a port has no senders while somebody can send;
- * who waits for an answer gets it, or is told that none will come; in the end nothing is left. Sources: ipc/message.c
- * mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * a caller that waits for an answer gets it, or is told that none will come; in the end nothing is left. Sources:
+ * ipc/message.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  */
 #include "ipc/port.c"
 
@@ -11,7 +11,8 @@
 #include "test/host/host.h"
 
 #define RAM_PAGES 600
-#define BASE 0x40000000u
+#include "test/host/ram.h"
+
 #define NODES 4
 #define OWN 6     /* ports that a node has made */
 #define HELD 12   /* rights that a node has */
@@ -19,20 +20,6 @@
 #define WATCHED 3 /* ports of which it is to be told when they are dead */
 #define FLIGHTS 4000
 #define STEPS 1200
-
-static uint8_t memory[RAM_PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
-
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
-
-uint32_t page_address(const void *pointer)
-{
-    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
-    return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
-}
 
 void vm_object_release(struct vm_object *object)
 {
@@ -520,7 +507,7 @@ static bool is_alive_at_home(const struct port *p)
     return false;
 }
 
-/* When nothing is under way, who is to be told of a port that is dead has been. */
+/* When nothing is under way, each node that is to be told of a dead port has been told. */
 static void end_watches(void)
 {
     for (unsigned n = 0; n < NODES; n++) {

@@ -913,26 +913,7 @@ HOST_TEST(no_segment_of_nobody_begins_a_connection)
 /* What a router or the peer says of a segment of the connection's that began with number `seq`. */
 static void say_icmp(uint32_t type, uint32_t code, uint32_t seq, uint32_t quoted)
 {
-    uint8_t *icmp = frame_tcp, *ip = icmp + 8;
-    uint32_t length = 8 + quoted;
-    make_frame(&(struct seg){.kernel = c.kernel, .peer = c.peer, .flags = A});
-    memset(icmp, 0, 8 + IP_HEADER + 8);
-    icmp[0] = (uint8_t)type;
-    icmp[1] = (uint8_t)code;
-    ip[0] = 0x45;
-    put16(ip + 2, 40);
-    ip[9] = IPPROTO_TCP;
-    put32(ip + 12, OUR_IP);
-    put32(ip + 16, PEER_IP);
-    put16(ip + IP_HEADER, c.kernel);
-    put16(ip + IP_HEADER + 2, c.peer);
-    put32(ip + IP_HEADER + 4, seq);
-    put16(icmp + 2, ~sum_of(icmp, length, 0) & 0xffff);
-    put16(frame_ip + 2, IP_HEADER + length);
-    frame_ip[9] = IPPROTO_ICMP;
-    put16(frame_ip + 10, 0);
-    put16(frame_ip + 10, ~sum_of(frame_ip, IP_HEADER, 0) & 0xffff);
-    input_frame(ETHER_HEADER + IP_HEADER + length);
+    input_icmp(type, code, 0, &(struct seg){.kernel = c.kernel, .peer = c.peer, .seq = seq}, quoted);
 }
 
 HOST_TEST(an_error_of_the_network_ends_an_attempt_if_it_is_hard)

@@ -235,29 +235,13 @@ static void say_segment(const char **at)
 /* What a router says of a segment of the kernel's, by type and code: `icmp 3 4 mtu 1006 seq 1`. */
 static void say_icmp(const char **at)
 {
-    uint8_t *icmp = frame_tcp, *ip = icmp + 8;
-    uint32_t length = 8 + IP_HEADER + 8;
-    make_frame(&(struct seg){.kernel = script.kernel, .peer = script.peer, .flags = A});
-    memset(icmp, 0, length);
-    icmp[0] = (uint8_t)number(at);
-    icmp[1] = (uint8_t)number(at);
-    if (next_is(at, "mtu"))
-        put16(icmp + 6, number(at));
+    uint32_t type = number(at), code = number(at), mtu = next_is(at, "mtu") ? number(at) : 0;
     need(at, "seq");
-    ip[0] = 0x45;
-    put16(ip + 2, IP_MTU);
-    ip[9] = IPPROTO_TCP;
-    put32(ip + 12, OUR_IP);
-    put32(ip + 16, PEER_IP);
-    put16(ip + IP_HEADER, script.kernel);
-    put16(ip + IP_HEADER + 2, script.peer);
-    put32(ip + IP_HEADER + 4, to_peer(number(at)));
-    put16(icmp + 2, ~sum_of(icmp, length, 0) & 0xffff);
-    put16(frame_ip + 2, IP_HEADER + length);
-    frame_ip[9] = IPPROTO_ICMP;
-    put16(frame_ip + 10, 0);
-    put16(frame_ip + 10, ~sum_of(frame_ip, IP_HEADER, 0) & 0xffff);
-    input_frame(ETHER_HEADER + IP_HEADER + length);
+    const struct seg about = {.kernel = script.kernel,
+                              .peer = script.peer,
+                              .seq = to_peer(number(at)),
+                              .length = IP_MTU - IP_HEADER - TCP_HEADER};
+    input_icmp(type, code, mtu, &about, IP_HEADER + 8);
 }
 
 /* The kernel's own timestamps become milliseconds since its first. */

@@ -18,9 +18,8 @@
 #include "sched/master.h"
 #include "sched/sched.h"
 #include "test/host/host.h"
+#include "test/host/peer.h"
 
-#define OUR_IP 0x0a000002u
-#define PEER_IP 0x0a000001u
 #define HZ 1000
 #define MS_CYCLES (CLOCK_HZ / 1000)
 #define FAST_MS 200
@@ -618,20 +617,42 @@ static void advance(uint32_t ms)
     }
 }
 
+/*
+ * What a router or the peer says of segment `s` of the kernel's: an ICMP message whose fourth 16-bit word is `word`,
+ * and that quotes so many bytes.
+ */
+static void input_icmp(uint32_t type, uint32_t code, uint32_t word, const struct seg *s, uint32_t quoted)
+{
+    uint8_t *icmp = frame_tcp, *ip = icmp + 8;
+    uint32_t length = 8 + quoted;
+    make_frame(&(struct seg){.kernel = s->kernel, .peer = s->peer, .flags = A});
+    memset(icmp, 0, 8 + IP_HEADER + 8);
+    icmp[0] = (uint8_t)type;
+    icmp[1] = (uint8_t)code;
+    put16(icmp + 6, word);
+    ip[0] = 0x45;
+    put16(ip + 2, IP_HEADER + TCP_HEADER + s->length);
+    ip[9] = IPPROTO_TCP;
+    put32(ip + 12, OUR_IP);
+    put32(ip + 16, PEER_IP);
+    put16(ip + IP_HEADER, s->kernel);
+    put16(ip + IP_HEADER + 2, s->peer);
+    put32(ip + IP_HEADER + 4, s->seq);
+    put16(icmp + 2, ~sum_of(icmp, length, 0) & 0xffff);
+    put16(frame_ip + 2, IP_HEADER + length);
+    frame_ip[9] = IPPROTO_ICMP;
+    put16(frame_ip + 10, 0);
+    put16(frame_ip + 10, ~sum_of(frame_ip, IP_HEADER, 0) & 0xffff);
+    input_frame(ETHER_HEADER + IP_HEADER + length);
+}
+
 static void begin(void)
 {
-    net_own = (struct net_address){{2, 'I', 'L', 'K', 0, 2}, OUR_IP, 0xffffff00};
+    net_own = host_address;
     if_transmit = transmitted;
     now = 1000;
     CHECK_EQUAL(start_network(), 0);
-    struct mbuf *m = m_get();
-    m->m_data += ETHER_HEADER;
-    m->m_len = 28;
-    memcpy(m->m_data, (const uint8_t[]){0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 1}, 14);
-    put32(m->m_data + 14, PEER_IP);
-    memcpy(m->m_data + 18, net_own.ether, 6);
-    put32(m->m_data + 24, OUR_IP);
-    arp_input(m);
+    peer_says_its_address();
 }
 
 static void all_has_gone(void)

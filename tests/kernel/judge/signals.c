@@ -125,6 +125,16 @@ static void senders(void)
     close(ends[1]);
 }
 
+/* A child that waits until a signal ends it. */
+static pid_t pausing_child(void)
+{
+    pid_t id = child_of_interest = fork();
+    if (!id)
+        for (;;)
+            pause();
+    return id;
+}
+
 static void children(void)
 {
     handle_info(SIGCHLD, takes);
@@ -143,10 +153,7 @@ static void children(void)
     for (unsigned i = 0; i < sizeof kills / sizeof *kills; i++) {
         if (!TAKEN)
             continue;
-        pid_t id = child_of_interest = fork();
-        if (!id)
-            for (;;)
-                pause();
+        pid_t id = pausing_child();
         kill(id, kills[i]);
         wait_for_signal();
         show("killed");
@@ -156,10 +163,7 @@ static void children(void)
     for (unsigned i = 0; i < sizeof stops / sizeof *stops; i++) {
         if (!TAKEN)
             continue;
-        pid_t id = child_of_interest = fork();
-        if (!id)
-            for (;;)
-                pause();
+        pid_t id = pausing_child();
         if (i) /* of a group of its own, whose parent is of the session */
             setpgid(id, id);
         kill(id, stops[i]);
