@@ -7,6 +7,8 @@ measured with (commit, digest of the code, seconds) and every figure that a page
     <!-- begin BLOCK: part; part --> ... <!-- end BLOCK -->     `question`, `plot NAME`, or how a table's title begins
     <!--= BLOCK: PATH -->text<!-- -->                           a figure in prose
 
+A table of more than ten rows is a file below docs/tables, and a link in the page.
+
 PATH leads to a figure of the summary: `serial[harts=1,sync=spl-optim,latency=75].measured_percent`, behind it `:N` for
 N significant digits, or `:median` to leave the interval out.
 """
@@ -201,8 +203,20 @@ def shown(part, block, made, page):
             raise record.RecordError(f"{page}: there is no plot {name} in block {block.name} "
                                      f"({', '.join(plot.name for plot in made.plots)})")
         return f"![{plot.title}]({os.path.relpath(plot_file(block, plot), Path(page).parent)})"
-    chosen = [table.markdown().replace("## ", "### ", 1) for table in made.tables if table.title.startswith(part)]
-    return "\n\n".join(chosen)
+    return "\n\n".join(in_page(table, block, page) for table in made.tables if table.title.startswith(part))
+
+
+def in_page(table, block, page):
+    """A table in a page, or the link to its file."""
+    if len(table.rows) <= FOLDED_ROWS:
+        return table.markdown().replace("## ", "### ", 1)
+    path = os.path.relpath(table_file(block, table), Path(page).parent)
+    return "\n\n".join([f"### {table.title}", f"[{len(table.rows)} rows]({path})", *table.notes])
+
+
+def table_file(block, table):
+    """The file of a long table."""
+    return f"docs/tables/{block.name}-{re.sub(r'[^a-z0-9]+', '-', table.title.lower()).strip('-')}.csv"
 
 
 def plot_file(block, plot):
@@ -225,27 +239,16 @@ def put(text, block, entry, made, page):
 def mark(text, block, entry, how):
     """A page in which the block says how it is; its figures stay."""
     def replaced(found):
-        content = folded(STATE.sub("", found["content"].strip() + "\n").strip())
+        content = STATE.sub("", found["content"].strip() + "\n").strip()
         head = headed(block, entry, how) if content else EMPTY.format(name=block.name)
         return "\n\n".join([found["begin"], head, *filter(None, [content]), found["end"]])
     return re.sub(MARKS.format(name=re.escape(block.name)), replaced, text, flags=re.DOTALL)
 
 
-def folded(text):
-    """Markdown in which the tables that are longer than a page shows are folded, as Table.markdown does."""
-    def fold(found):
-        rows = found[0].count("\n") - 2
-        if rows <= FOLDED_ROWS or text[:found.start()].endswith("</summary>\n\n"):
-            return found[0]
-        return f"<details>\n<summary>{rows} rows</summary>\n\n{found[0]}\n</details>\n"
-    return re.sub(r"(?:^\|.*\|\n)+", fold, text + "\n", flags=re.MULTILINE).rstrip("\n")
-
-
-def plots_of(text, block):
-    """The plots that a page has of a block."""
-    return [part.strip().removeprefix("plot ") for found in re.finditer(
-        MARKS.format(name=re.escape(block.name)), text, flags=re.DOTALL)
-        for part in found["parts"].split(";") if part.strip().startswith("plot ")]
+def parts_of(text, block):
+    """The parts that a page has of a block."""
+    return [part.strip() for found in re.finditer(MARKS.format(name=re.escape(block.name)), text, flags=re.DOTALL)
+            for part in found["parts"].split(";")]
 
 
 # ---- figures in prose
@@ -311,10 +314,13 @@ def publish(block, report, entry, root=REPO):
         figures |= {path: figure(report.summary, path) for path in references(text, block)}
         written[page] = text
     for page, text in written.items():
-        for plot in made.plots:
-            if plot.name in plots_of(text, block):
-                record.make_directory((root / plot_file(block, plot)).parent)
-                record.write_bytes(root / plot_file(block, plot), plot.files()["svg"])
+        files = {plot_file(block, plot): plot.files()["svg"] for plot in made.plots
+                 if f"plot {plot.name}" in parts_of(text, block)}
+        files |= {table_file(block, table): table.csv().encode() for table in made.tables
+                  if len(table.rows) > FOLDED_ROWS and table.title.startswith(tuple(parts_of(text, block)))}
+        for path, content in files.items():
+            record.make_directory((root / path).parent)
+            record.write_bytes(root / path, content)
         record.write_text(root / page, fill(text, block, figures))
     entries = ledger(root)
     entries[block.name] = entry | {"figures": figures}

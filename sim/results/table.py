@@ -1,5 +1,7 @@
 """A table of a report, for the terminal and for Markdown, and its figures."""
 
+import csv
+import io
 import re
 import textwrap
 from dataclasses import dataclass, field
@@ -35,6 +37,12 @@ class Table:
         for note in self.notes:
             lines += ["", note]
         return "\n".join(lines)
+
+    def csv(self):
+        """The table as a file of comma-separated values."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
+        return text.getvalue()
 
     def rich(self):
         """The table for a Rich console, without title and notes."""

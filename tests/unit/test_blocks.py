@@ -65,12 +65,14 @@ def test_a_page_gets_question_plot_tables_and_what_they_were_measured_with(tree)
     text = (tree / "docs/page.md").read_text()
     content = text[text.index("<!-- begin"):]
     parts = ("Measured by `./interlock results load`", "**Question.** What does it cost?",
-             "**Answer.** Little. It does not grow.", "](plots/load-over.svg)", "### Rows", "<details>")
+             "**Answer.** Little. It does not grow.", "](plots/load-over.svg)", "### Rows",
+             "[11 rows](tables/load-rows.csv)")
     assert [content.index(part) for part in parts] == sorted(content.index(part) for part in parts)
     assert "3 layouts, seed 1; commit" in content and "code c0de" in content
     assert "Others" not in text and "old" not in text
     assert "](docs/plots/load-over.svg)" in (tree / "README.md").read_text()
     assert (tree / "docs/plots/load-over.svg").read_bytes().startswith(b"<?xml")
+    assert (tree / "docs/tables/load-rows.csv").read_text().startswith("scheme,%\nspl-optim,0\n")
     before = text
     publish(tree)
     assert (tree / "docs/page.md").read_text() == before
@@ -146,16 +148,6 @@ def test_where_sources_differ_the_code_decides(tree, monkeypatch, now, how):
     assert "**Stale.**" not in (tree / "docs/page.md").read_text()
 
 
-def test_long_tables_of_a_stale_block_are_folded_once():
-    def table(rows):
-        return "\n".join(["| a |", "| --- |", *["| 1 |"] * rows])
-    text = f"### A\n\n{table(10)}\n\n### B\n\n{table(11)}\n\nwords"
-    made = blocks.folded(text)
-    assert made == (f"### A\n\n{table(10)}\n\n### B\n\n<details>\n<summary>11 rows</summary>\n\n{table(11)}\n\n"
-                    "</details>\n\nwords")
-    assert blocks.folded(made) == made
-
-
 # ---- the pages of this tree
 
 
@@ -214,3 +206,16 @@ def test_every_block_says_what_it_was_measured_with_or_that_it_is_stale():
         for page in block.pages:
             found = re.search(blocks.MARKS.format(name=name), (REPO / page).read_text(), re.DOTALL)
             assert blocks.STATE.match(found["content"].strip() + "\n"), f"{page}: {name} ('./interlock results --mark')"
+
+
+def test_every_plot_and_table_that_is_kept_is_shown_by_a_page():
+    text = "".join(path.read_text() for path in [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))])
+    for folder in ("plots", "tables"):
+        for path in (REPO / "docs" / folder).iterdir():
+            assert f"{folder}/{path.name})" in text, path.name
+
+
+def test_no_page_of_results_has_a_long_table():
+    for path in (REPO / "docs").glob("results*.md"):
+        for rows in re.findall(r"(?:^\|.*\|\n)+", path.read_text(), re.MULTILINE):
+            assert rows.count("\n") - 2 <= blocks.FOLDED_ROWS, path.name
