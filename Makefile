@@ -86,6 +86,7 @@ flash: ## load a board's bitstream into its FPGA (BOARD=ulx3s)
 docs: ## build the site of the manuals with the generated references, build/docs/site/docs/index.html
 	@setup/setup.sh run docs
 	$(VENV)/python -m soc.docs
+	$(VENV)/python -m support.parameters.reference
 	$(VENV)/python -m typer sim.cli utils docs --name ./interlock --title Commands --output build/docs/commands.md
 	$(VENV)/sphinx-build --quiet --fail-on-warning --keep-going -c docs . build/docs/site
 

@@ -31,6 +31,7 @@ from sim.commands.latency import latency
 from sim.commands.list import list_experiments
 from sim.commands.mpd import mpd
 from sim.commands.new import new
+from sim.commands.parameters import parameters
 from sim.commands.program import program
 from sim.commands.prune import prune
 from sim.commands.query import query
@@ -48,6 +49,7 @@ app.add_typer(board, name="board")
 app.command()(cluster)
 app.command()(certificates)
 app.command("list")(list_experiments)
+app.command()(parameters)
 app.add_typer(new, name="new")
 app.command()(headers)
 app.command()(program)

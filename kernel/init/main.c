@@ -1,7 +1,7 @@
 /*
  * Start of the kernel: hart 0 sets the machine up as the boot arguments say, lets the other harts in and makes the
  * thread that carries out run=NAME. The code that booted a hart becomes its idle thread.
- * Each subsystem reads its own boot arguments (docs/parameters.md has them all); here, `run` and `zones`.
+ * Each subsystem reads its own boot arguments (./interlock parameters lists them); here, `run` and `zones`.
  */
 #include <generated/csr.h>
 #include <generated/soc.h>

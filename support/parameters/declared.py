@@ -94,5 +94,5 @@ def close_match(name: str, valid: Iterable[str]) -> str:
     """What a wrong name is answered with: a name like it, if there is one, and all that there are."""
     names = list(valid)
     close = difflib.get_close_matches(str(name), names, n=1)
-    there = f"valid: {', '.join(names)}" if len(names) <= LISTED else "docs/parameters.md has all"
+    there = f"valid: {', '.join(names)}" if len(names) <= LISTED else "'./interlock parameters' lists all"
     return f"{f', did you mean {close[0]!r}?' if close else ''} ({there})"

@@ -1,20 +1,21 @@
-"""docs/parameters.md: every parameter, from its declaration. `python -m support.parameters.reference` writes it."""
+"""Every parameter, from its declaration: what `./interlock parameters` shows, and a page of the manuals, which
+`python -m support.parameters.reference` writes (build/docs/parameters.md)."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from support.cache import REPO
+from support.cache import build_root
 from support.parameters import boot, build, drive, machine, simulator
 from support.parameters.declared import Parameter
 
-PAGE = REPO / "docs/parameters.md"
 INTRODUCTION = """\
 # Parameters
 
-Made from `support/parameters` by `python -m support.parameters.reference`; a test compares. Each parameter is declared
-once; checks, completion, experiment files and the generated headers of kernel and simulator follow it. An impossible
-value is refused in one line before anything is built.
+Made from `support/parameters`. Each parameter is declared once; checks, completion, experiment files and the generated
+headers of kernel and simulator follow it. An impossible value is refused in one line before anything is built.
 
-`./interlock --install-completion` lets the shell complete names.
+`./interlock parameters WORD` shows those in whose name or description WORD is; `./interlock --install-completion` lets
+the shell complete names.
 
 | way | given by | takes effect |
 |---|---|---|
@@ -26,19 +27,25 @@ value is refused in one line before anything is built.
 | nodes | `[nodes]` of an experiment | in the simulator |
 | simulator | options of `interlock-sim`; most are options of `./interlock sim` | in the simulator |
 """
-REGISTERS = """
-A register has one name: its CSR's (`link_read_latency_read()` in C), that of `--machine`, of `--poke` and of the boot
-argument. The kernel leaves it alone unless a boot argument sets it.
-"""
 
 
-SIMULATOR = """
-## Simulator
+@dataclass(frozen=True)
+class Section:
+    """A table of parameters, what stands before it and behind it. Cells are Markdown."""
 
-Options of `interlock-sim`, which `./interlock sim` and experiments start. Of several nodes an option is of the run,
-of each node (`--node K:NAME=VALUE` gives one of them another value), or of one node alone, whose file it names.
+    title: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    before: str = ""
+    after: str = ""
 
-"""
+    def markdown(self) -> str:
+        lines = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in self.rows)
+        table = "\n".join((f"| {' | '.join(self.heads)} |", f"|{'---|' * len(self.heads)}", *lines))
+        return "\n\n".join(filter(None, (f"## {self.title}", self.before, table, self.after)))
+
+
+HEADS = ("name", "values", "default", "what")
 
 
 def _default(parameter: Parameter) -> str:
@@ -55,31 +62,8 @@ def _values(parameter: Parameter) -> str:
     return f"{found} {parameter.unit}".strip()
 
 
-def _lines(*rows: Iterable[str]) -> str:
-    """A table whose first row is its heading."""
-    heads, *others = map(tuple, rows)
-    return "".join((f"| {' | '.join(heads)} |\n", f"|{'---|' * len(heads)}\n",
-                    *(f"| {' | '.join(row)} |\n" for row in others)))
-
-
-def _table(parameters: Iterable[Parameter], ways: bool = False) -> str:
-    return _lines(("name", "values", "default", "what", *(["ways"] if ways else [])),
-                  *((f"`{one.name}`", _values(one), _default(one), one.help, *([", ".join(one.ways)] if ways else []))
-                    for one in parameters))
-
-
-def _of_files() -> str:
-    """Those of runs; a file's name stands at its first one."""
-    return _lines(("file", "name", "values", "default", "what"),
-                  *((f"`{file}.c`" if one is parameters[0] else "", f"`{one.name}`", _values(one), _default(one),
-                     one.help) for file, parameters in boot.OF_FILES.items() for one in parameters))
-
-
-def _simulator() -> str:
-    of = {simulator.RUN: "the run", simulator.NODE: "a node", simulator.FILE: "one node"}
-    return _lines(("option", "values", "default", "what", "of"),
-                  *((f"`--{one.name}{f' {one.value}' if one.value else ''}`".replace("|", "\\|"), _simulated(one),
-                     _default(one), one.help, of[one.of]) for one in simulator.OPTION_LIST))
+def _rows(parameters: Iterable[Parameter]) -> list[tuple[str, ...]]:
+    return [(f"`{one.name}`", _values(one), _default(one), one.help) for one in parameters]
 
 
 def _simulated(option: simulator.Option) -> str:
@@ -89,36 +73,53 @@ def _simulated(option: simulator.Option) -> str:
     return _values(option)
 
 
+def sections() -> list[Section]:
+    plain = [one for name, one in machine.MACHINE.items() if name not in machine.REGISTERS]
+    registers = machine.REGISTERS.values()
+    kernels = "; ".join(f"`{unix}` has " + ", ".join(f"`{name}={value}`" for name, value in of.items())
+                        for unix, of in build.KERNELS.items())
+    of = {simulator.RUN: "the run", simulator.NODE: "a node", simulator.FILE: "one node"}
+    return [
+        Section("Machine", HEADS, _rows([*plain, *machine.DEVICES.values()])),
+        Section("Registers", (*HEADS, "ways"),
+                [(*row, ", ".join(one.ways)) for one, row in zip(registers, _rows(registers), strict=True)],
+                "A register has one name: its CSR's (`link_read_latency_read()` in C), that of `--machine`, `--poke` "
+                "and the boot argument. The kernel leaves it alone unless a boot argument sets it."),
+        Section("Nodes", HEADS, _rows(machine.NODES.values())),
+        Section("Schemes", ("scheme", "file", "a section costs", "and more when it is interrupted"),
+                [(f"`{one.name}`", f"`kernel/sync/{one.id}.h`", one.primitive, one.fall_back)
+                 for one in build.SCHEME_LIST], f"`--sync`, `{build.SYNC.default}` if not given."),
+        Section("Build options of the kernel", HEADS, _rows(build.OPTIONS.values()),
+                after=f"Other values of `unix` have other defaults: {kernels}."),
+        Section("Boot arguments of every image", HEADS,
+                _rows(one for one in boot.KERNEL if one.name not in machine.REGISTERS),
+                after="The registers above are boot arguments, too."),
+        Section("Boot arguments of runs", ("file", *HEADS),
+                [(f"`{file}.c`", *row) for file, parameters in boot.OF_FILES.items() for row in _rows(parameters)],
+                "By the file below `kernel/` that reads them; `run=` names one of its runs."),
+        Section("Drives", ("name", "what", "value"),
+                [(f"`{name}`", what, values) for name, (values, what) in drive.OTHER.items()],
+                "`--disk IMAGE[,NAME=VALUE...]`."),
+        Section("Profiles of drives", HEADS, _rows(drive.FIELDS.values()),
+                "A profile (hw/disk/README.md) has, and each can be given by itself:"),
+        Section("Simulator", ("option", "values", "default", "what", "of"),
+                [(f"`--{one.name}{f' {one.value}' if one.value else ''}`", _simulated(one), _default(one), one.help,
+                  of[one.of]) for one in simulator.OPTION_LIST],
+                "Options of `interlock-sim`, which `./interlock sim` and experiments start. Of several nodes an option "
+                "is of the run, of each node (`--node K:NAME=VALUE` gives one of them another value), or of one node "
+                "alone, whose file it names."),
+    ]
+
+
 def page() -> str:
     """The whole page."""
-    others = "".join(f"| `{name}` | {what} | {values} |\n" for name, (values, what) in drive.OTHER.items())
-    schemes = "".join(f"| `{one.name}` | `kernel/sync/{one.id}.h` | {one.primitive} | {one.fall_back} |\n"
-                      for one in build.SCHEME_LIST)
-    plain = [one for name, one in machine.MACHINE.items() if name not in machine.REGISTERS]
-    return "".join((
-        INTRODUCTION,
-        "\n## Machine\n\n", _table([*plain, *machine.DEVICES.values()]),
-        "\n## Registers\n", REGISTERS, "\n", _table(machine.REGISTERS.values(), ways=True),
-        "\n## Nodes\n\n", _table(machine.NODES.values()),
-        "\n## Schemes\n\n`--sync`, `", str(build.SYNC.default), "` if not given.\n\n"
-        "| scheme | file | a section costs | and more when it is interrupted |\n|---|---|---|---|\n", schemes,
-        "\n## Build options of the kernel\n\n", _table(build.OPTIONS.values()),
-        "\nOther values of `unix` have other defaults: ",
-        "; ".join(f"`{unix}` has " + ", ".join(f"`{name}={value}`" for name, value in of.items())
-                  for unix, of in build.KERNELS.items()), ".\n",
-        "\n## Boot arguments of every image\n\n",
-        _table(one for one in boot.KERNEL if one.name not in machine.REGISTERS),
-        "\nThe registers above are boot arguments, too.\n",
-        "\n## Boot arguments of runs\n\nBy the file below `kernel/` that reads them; `run=` names one of its runs.\n\n",
-        _of_files(),
-        "\n## Drives\n\n`--disk IMAGE[,NAME=VALUE...]`.\n\n| name | what | value |\n|---|---|---|\n", others,
-        "\nA [profile](../hw/disk/README.md#profiles) has, and each can be given by itself:\n\n",
-        _table(drive.FIELDS.values()),
-        SIMULATOR, _simulator()))
+    return "\n\n".join((INTRODUCTION.rstrip("\n"), *(one.markdown() for one in sections()))) + "\n"
 
 
-def main():
-    PAGE.write_text(page())
+def main() -> None:
+    path = build_root() / "docs" / "parameters.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page())
 
 
 if __name__ == "__main__":

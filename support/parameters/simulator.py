@@ -79,7 +79,7 @@ OPTION_LIST = (
     _word("uart1-flow", "none rts", "rts: no byte begins while the target's RTS is off", "none"),
     _text("uart1-out", "FILE", "what the target sends on the data line (DIR/uart1.out)", of=FILE),
     _text("disk", "IMAGE[,NAME=VALUE...]", "a file of 512-byte sectors at the next disk controller, and how the drive "
-          "takes its time: profile=ide (docs/parameters.md, \"Drives\")", repeated=True),
+          "takes its time: profile=ide (./interlock parameters drives)", repeated=True),
     _text("ether-in", "FILE", "Ethernet frames for the target, a pcap file, with their timing: from trace event 1022 "
           "on ..."),
     _text("ether-start", "CYCLE", "... or from this cycle on; log: each at the very cycle of its stamp, as a run's "

@@ -219,8 +219,15 @@ def test_what_the_kernel_reads_is_what_is_declared():
     assert read == declared
 
 
-def test_the_page_is_up_to_date():
-    assert reference.PAGE.read_text() == reference.page(), "python -m support.parameters.reference"
+def test_every_parameter_is_listed_and_found_by_its_words(capsys):
+    page = reference.page()
+    for one in (*MACHINE.values(), *OPTIONS.values(), *boot.KERNEL, *drive.FIELDS.values()):
+        assert f"| `{one.name}` |" in page, one.name
+    COMMAND.main(["parameters", "held", "RAM"], prog_name="interlock", standalone_mode=False)
+    said = capsys.readouterr().out
+    assert "ram_read_latency" in said and "link_read_latency" not in said and "Drives" not in said
+    with pytest.raises(Failed, match="no parameter has 'latency' and 'nonsense'"):
+        COMMAND.main(["parameters", "latency", "nonsense"], prog_name="interlock", standalone_mode=False)
 
 
 def test_names_are_completed(monkeypatch, capsys):
