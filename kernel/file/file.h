@@ -17,6 +17,7 @@
 #define FILE_FILE_H
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "lock/lock.h"
 #include "user/abi.h"
@@ -78,7 +79,7 @@ struct file {
     volatile uint32_t flags; /* O_APPEND, O_NONBLOCK of <fcntl.h> */
     int32_t offset;
     uint8_t flock; /* LOCK_SH or LOCK_EX; 0: none (flock.h) */
-    struct file *flock_next;
+    LIST_ENTRY(file) flock_link;
     struct lock lock;
 };
 

@@ -3,17 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/queue.h>
 
 #include "lock/simple_lock.h"
 #include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(flock_lock, "file locks", SPL_SOFTPREEMPT);
-static struct file *holders; /* files that have one, by flock_next; a thread that waits sleeps on it */
+static LIST_HEAD(, file) holders; /* files that have one; a thread that waits sleeps on it */
 
 /* The rest with flock_lock. */
 static bool flock_in_the_way(const struct file *f, int how)
 {
-    for (const struct file *h = holders; h; h = h->flock_next)
+    const struct file *h;
+    LIST_FOREACH(h, &holders, flock_link)
         if (h != f && h->ops == f->ops && h->data == f->data && (how == LOCK_EX || h->flock == LOCK_EX))
             return true;
     return false;
@@ -21,12 +23,9 @@ static bool flock_in_the_way(const struct file *f, int how)
 
 static void flock_give_up(struct file *f)
 {
-    struct file **at = &holders;
     if (!f->flock)
         return;
-    while (*at != f)
-        at = &(*at)->flock_next;
-    *at = f->flock_next;
+    LIST_REMOVE(f, flock_link);
     f->flock = 0;
     thread_wakeup(&holders);
 }
@@ -40,10 +39,8 @@ int flock_set(struct file *f, int how, bool wait)
     while (how != LOCK_UN && !error && flock_in_the_way(f, how))
         error = !wait ? -EAGAIN : thread_sleep_interruptibly(&holders, &flock_lock) ? -ERESTART : 0;
     if (how != LOCK_UN && !error) {
-        if (!f->flock) { /* else another thread was here, with the same open file */
-            f->flock_next = holders;
-            holders = f;
-        }
+        if (!f->flock) /* else another thread was here, with the same open file */
+            LIST_INSERT_HEAD(&holders, f, flock_link);
         bool less = f->flock == LOCK_EX && how == LOCK_SH;
         f->flock = (uint8_t)how;
         if (less)

@@ -8,7 +8,7 @@
 
 /* One that waits; it lies on the waiting thread's stack. */
 struct lock_waiter {
-    struct lock_waiter *next;
+    STAILQ_ENTRY(lock_waiter) link;
     struct thread *thread;
     bool shared;
 };
@@ -52,7 +52,7 @@ static crit_t interlock_enter(struct lock *l)
 /* If nobody waits, it is everybody's again. */
 static void lock_settle(struct lock *l)
 {
-    if (!l->first && !l->upgrader) {
+    if (STAILQ_EMPTY(&l->waiting) && !l->upgrader) {
         fence_release();
         l->word &= ~LOCK_WORD_QUEUED;
     }
@@ -73,7 +73,7 @@ static void interlock_leave_and_wake(struct lock *l, crit_t s, struct lock_waite
     lock_settle(l);
     simple_unlock(&l->interlock);
     for (struct lock_waiter *next; granted; granted = next) {
-        next = granted->next;
+        next = STAILQ_NEXT(granted, link);
         thread_unblock(granted->thread);
     }
     crit_sec_leave(s);
@@ -95,7 +95,7 @@ static void set_readers(struct lock *l, uint32_t n)
 static bool lock_try(struct lock *l, bool shared)
 {
     uint32_t readers = lock_word_readers(l->word);
-    if (lock_word_owner(l->word) || l->upgrader || l->first || (readers && !shared))
+    if (lock_word_owner(l->word) || l->upgrader || !STAILQ_EMPTY(&l->waiting) || (readers && !shared))
         return false;
     if (shared)
         set_readers(l, readers + 1);
@@ -107,7 +107,8 @@ static bool lock_try(struct lock *l, bool shared)
 /* Hands the lock, which has become freer, to those who may have it now: gives them, in their order. */
 static struct lock_waiter *hand_on(struct lock *l)
 {
-    struct lock_waiter *w = l->upgrader, *granted = 0, **end = &granted;
+    struct lock_waiter *w = l->upgrader;
+    struct lock_waiters granted = STAILQ_HEAD_INITIALIZER(granted);
     if (lock_word_owner(l->word))
         return 0;
     if (w) {
@@ -115,20 +116,17 @@ static struct lock_waiter *hand_on(struct lock *l)
             return 0;
         l->upgrader = 0;
         set_owner(l, w->thread);
-        w->next = 0;
         return w;
     }
-    while ((w = l->first) && !lock_word_owner(l->word) && (w->shared || !lock_word_readers(l->word))) {
-        l->first = w->next;
+    while ((w = STAILQ_FIRST(&l->waiting)) && !lock_word_owner(l->word) && (w->shared || !lock_word_readers(l->word))) {
+        STAILQ_REMOVE_HEAD(&l->waiting, link);
         if (w->shared)
             set_readers(l, lock_word_readers(l->word) + 1);
         else
             set_owner(l, w->thread);
-        w->next = 0;
-        *end = w;
-        end = &w->next;
+        STAILQ_INSERT_TAIL(&granted, w, link);
     }
-    return granted;
+    return STAILQ_FIRST(&granted);
 }
 
 /*
@@ -156,11 +154,9 @@ static bool spin_and_take(struct lock *l, unsigned how)
 static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *attempt, crit_t s)
 {
     struct lock_waiter w = {.thread = curhart->thread, .shared = shared};
-    if (l->first)
-        l->last->next = &w;
-    else
-        l->first = &w;
-    l->last = &w;
+    if (STAILQ_EMPTY(&l->waiting))
+        STAILQ_INIT(&l->waiting);
+    STAILQ_INSERT_TAIL(&l->waiting, &w, link);
     LOCK_HOOK_BLOCK(&l->object, attempt);
     thread_block(&l->interlock, s);
 }
@@ -185,7 +181,7 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
     if (!taken) {
         check_not_mine(l);
         LOCK_HOOK_MISS(&l->object, &attempt);
-        if (!l->first && !l->upgrader) {
+        if (STAILQ_EMPTY(&l->waiting) && !l->upgrader) {
             interlock_leave(l, s);
             taken = spin_and_take(l, how);
             if (!taken) {
@@ -365,7 +361,7 @@ void lock_init(struct lock *l, struct lock_class *class, const char *name)
 void lock_destroy(struct lock *l)
 {
     crit_t s = simple_lock_enter(&l->interlock);
-    if (l->word || l->first)
+    if (l->word || !STAILQ_EMPTY(&l->waiting))
         panic("%s %s: destroyed while %s has it", kind(l), l->object.name, owner_name(l));
     simple_lock_leave(&l->interlock, s);
     simple_lock_destroy(&l->interlock);

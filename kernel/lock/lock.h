@@ -24,6 +24,7 @@
 #define LOCK_LOCK_H
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "lock/lock_class.h"
 #include "lock/lock_hooks.h"
@@ -32,13 +33,14 @@
 
 struct thread;
 struct lock_waiter;
+STAILQ_HEAD(lock_waiters, lock_waiter);
 
 struct lock {
     struct lock_object object;
     volatile uint32_t word;           /* who has it (lock_word.h) */
     struct simple_lock interlock;
     struct lock_waiter *upgrader;     /* the reader that waits for the others to leave, or 0 */
-    struct lock_waiter *first, *last; /* the others that wait, in the order in which they asked */
+    struct lock_waiters waiting;      /* the others, in the order in which they asked; all 0 until one has waited */
 };
 
 extern struct lock_class lock_interlock_class;

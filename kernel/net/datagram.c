@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/stat.h>
 
 #include "lib/minmax.h"
@@ -25,7 +26,7 @@
 #define UDP_TTL 64
 
 struct datagram {
-    struct datagram *next; /* the list's */
+    LIST_ENTRY(datagram) link; /* of all */
     struct simple_lock lock;
     struct ends ends;
     struct mbuf *first, **end; /* by m_nextpkt */
@@ -37,7 +38,7 @@ struct datagram {
 static SIMPLE_LOCK_CLASS(list_class, "datagram list", SPL_SOFTPREEMPT);
 static SIMPLE_LOCK_CLASS(datagram_class, "datagram", SPL_SOFTPREEMPT);
 static struct simple_lock list_lock_of_datagrams = SIMPLE_LOCK("datagram list", list_class);
-static struct datagram *datagrams;
+static LIST_HEAD(, datagram) datagrams;
 DEFINE_ZONE(datagram_zone, "datagram", sizeof(struct datagram), _Alignof(struct datagram), SPL_SOFTPREEMPT, 0);
 
 struct datagram *datagram_create(void)
@@ -48,8 +49,7 @@ struct datagram *datagram_create(void)
     *d = (struct datagram){.lock = SIMPLE_LOCK("datagram", datagram_class), .waiting_most = RECEIVE_BUFFER};
     d->end = &d->first;
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
-    d->next = datagrams;
-    datagrams = d;
+    LIST_INSERT_HEAD(&datagrams, d, link);
     simple_lock_leave(&list_lock_of_datagrams, s);
     return d;
 }
@@ -57,10 +57,7 @@ struct datagram *datagram_create(void)
 void datagram_destroy(struct datagram *d)
 {
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
-    struct datagram **link = &datagrams;
-    while (*link != d)
-        link = &(*link)->next;
-    *link = d->next;
+    LIST_REMOVE(d, link);
     simple_lock_leave(&list_lock_of_datagrams, s);
     m_free_chain(d->first); /* nobody finds it any more */
     simple_lock_destroy(&d->lock);
@@ -77,12 +74,12 @@ static void datagram_close(struct file *f)
 /* Whether another one has the port for this address, or for any. With the list's lock. */
 static bool is_used(const struct datagram *d, uint32_t laddr, uint32_t lport)
 {
-    const struct datagram *other = datagrams;
-    while (other &&
-           (other == d || other->ends.lport != lport || (laddr && other->ends.laddr && other->ends.laddr != laddr) ||
-            (d->reuse_address && other->reuse_address)))
-        other = other->next;
-    return other;
+    const struct datagram *other;
+    LIST_FOREACH(other, &datagrams, link)
+        if (other != d && other->ends.lport == lport && (!laddr || !other->ends.laddr || other->ends.laddr == laddr) &&
+            (!d->reuse_address || !other->reuse_address))
+            return true;
+    return false;
 }
 
 /* A free port, in an order that cannot be guessed (RFC 6056). With the list's lock. */
@@ -179,9 +176,9 @@ struct ends datagram_ends(struct datagram *d)
 
 static struct datagram *receiver(const struct ends *of)
 {
-    struct datagram *best = 0;
+    struct datagram *best = 0, *d;
     unsigned best_fits = 0;
-    for (struct datagram *d = datagrams; d; d = d->next) {
+    LIST_FOREACH(d, &datagrams, link) {
         const struct ends *e = &d->ends;
         if (e->lport != of->lport || (e->laddr && e->laddr != of->laddr) ||
             (e->fport && (e->fport != of->fport || e->faddr != of->faddr)))

@@ -30,7 +30,7 @@ struct socket *so_create(void)
     }
     *so = (struct socket){
         .tcb = tp, .snd.hiwat = SO_BUFFER, .rcv.hiwat = SO_BUFFER, .wait_lock = SIMPLE_LOCK("socket wait", wait_class)};
-    so->queue_end = &so->queue_first;
+    STAILQ_INIT(&so->queue);
     so_mutex_init(&so->lock);
     tp->inp.so = so;
     return so;
@@ -187,9 +187,7 @@ bool so_queue(struct socket *listening, struct socket *so)
     so_lock(&listening->lock);
     bool open = !(listening->state & SS_CLOSED);
     if (open) {
-        so->queue_next = 0;
-        *listening->queue_end = so;
-        listening->queue_end = &so->queue_next;
+        STAILQ_INSERT_TAIL(&listening->queue, so, queue_link);
         so_changed(listening);
     } else {
         listening->queued--;
@@ -367,9 +365,8 @@ static void refuse_queue(struct socket *so)
 {
     so_lock(&so->lock);
     so->state |= SS_CLOSED;
-    while (so->queue_first) {
-        struct socket *of = so->queue_first;
-        so->queue_first = of->queue_next;
+    for (struct socket *of; (of = STAILQ_FIRST(&so->queue));) {
+        STAILQ_REMOVE_HEAD(&so->queue, queue_link);
         so->queued--;
         so_unlock(&so->lock);
         struct inpcb *inp = &of->tcb->inp;
@@ -380,7 +377,6 @@ static void refuse_queue(struct socket *so)
         in_pcb_release(inp);
         so_lock(&so->lock);
     }
-    so->queue_end = &so->queue_first;
     so_unlock(&so->lock);
 }
 
@@ -438,7 +434,7 @@ static int socket_poll(struct file *f, int events)
     int now = 0;
     inet_enter();
     so_lock(&so->lock);
-    if (so->rcv.cc || so->state & SS_CANTRECEIVE || so->queue_first || so->error)
+    if (so->rcv.cc || so->state & SS_CANTRECEIVE || !STAILQ_EMPTY(&so->queue) || so->error)
         now |= USER_POLLIN;
     if (so->state & SS_CANTSEND || so->error || (so->state & SS_CONNECTED && sb_space(&so->snd)))
         now |= USER_POLLOUT;

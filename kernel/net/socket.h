@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "file/file.h"
 #include "lock/simple_lock.h"
@@ -57,9 +58,9 @@ struct socket {
     bool no_delay, keep_alive,
         reuse_address; /* TCP_NODELAY, SO_KEEPALIVE, SO_REUSEADDR: nothing but a listener keeps an address */
     /* Of one that listens: connections in their order, and how many are on their way or wait. */
-    struct socket *queue_first, **queue_end;
+    STAILQ_HEAD(, socket) queue;
     uint32_t queued, backlog;
-    struct socket *queue_next; /* of one in a queue */
+    STAILQ_ENTRY(socket) queue_link; /* of one in a queue */
     struct simple_lock wait_lock;
     uint32_t changes;
     struct so_handover handover; /* of policy.h */

@@ -259,13 +259,11 @@ static struct socket *next_connection(struct socket *so, const struct file *f, i
     so_lock(&so->lock);
     if (!(so->state & SS_LISTENS))
         *error = -EINVAL;
-    while (!*error && !so->queue_first)
+    while (!*error && STAILQ_EMPTY(&so->queue))
         *error = f->flags & O_NONBLOCK ? -EAGAIN : so_wait(so);
     if (!*error) {
-        of = so->queue_first;
-        so->queue_first = of->queue_next;
-        if (!so->queue_first)
-            so->queue_end = &so->queue_first;
+        of = STAILQ_FIRST(&so->queue);
+        STAILQ_REMOVE_HEAD(&so->queue, queue_link);
         so->queued--;
     }
     so_unlock(&so->lock);

@@ -90,7 +90,7 @@ struct process {
     struct {
         uint64_t left, interval; /* clock ticks of its threads; 0: it does not run */
     } timer[2];                  /* ITIMER_VIRTUAL: those in user mode; ITIMER_PROF: all */
-    struct process_timer *timers; /* timers.c */
+    LIST_HEAD(, process_timer) timers; /* timers.c */
     uint32_t cpu_left; /* clock ticks of its threads until its limit to them is looked at; 0: it has none */
     /* clock ticks of threads that have ended, and of children that were waited for */
     uint32_t user_ticks, ticks, children_user_ticks, children_ticks;

@@ -2,6 +2,7 @@
 #include "proc/timers.h"
 
 #include <errno.h>
+#include <sys/queue.h>
 
 #include "dev/clock.h"
 #include "lib/minmax.h"
@@ -17,7 +18,7 @@
 #define ABSOLUTE 1u
 
 struct process_timer {
-    struct process_timer *next; /* of its process */
+    LIST_ENTRY(process_timer) link; /* of its process */
     struct process *process;
     int id, signal; /* 0: none is sent */
     uint32_t value;
@@ -34,9 +35,10 @@ DEFINE_ZONE(timer_zone, "process-timers", sizeof(struct process_timer), _Alignof
 /* With user_lock, as all that follows but the calls. */
 static struct process_timer *timer_find(struct process *p, uint32_t id)
 {
-    struct process_timer *t = p->timers;
-    while (t && t->id != (int)id)
-        t = t->next;
+    struct process_timer *t;
+    LIST_FOREACH(t, &p->timers, link)
+        if (t->id == (int)id)
+            break;
     return t;
 }
 
@@ -97,8 +99,8 @@ static void timer_free(struct process_timer *t)
 void timers_end(struct process *p)
 {
     crit_t s = simple_lock_enter(&user_lock);
-    for (struct process_timer *t; (t = p->timers);) {
-        p->timers = t->next;
+    for (struct process_timer *t; (t = LIST_FIRST(&p->timers));) {
+        LIST_REMOVE(t, link);
         t->runs = false;
         simple_lock_leave(&user_lock, s);
         timer_free(t);
@@ -171,17 +173,16 @@ static int sys_timer_create(struct process *p, struct vm_map *map, const uint32_
     *t = (struct process_timer){.process = p, .signal = sends ? event.signal : 0, .value = event.value};
     unsigned count = 0;
     crit_t s = simple_lock_enter(&user_lock);
-    for (const struct process_timer *other = p->timers; other; other = other->next)
+    const struct process_timer *other;
+    LIST_FOREACH(other, &p->timers, link)
         count++;
     while (timer_find(p, (uint32_t)t->id))
         t->id++;
     int id = t->id;
     if (!a[1])
         t->value = (uint32_t)id;
-    if (count < TIMERS_MOST) {
-        t->next = p->timers;
-        p->timers = t;
-    }
+    if (count < TIMERS_MOST)
+        LIST_INSERT_HEAD(&p->timers, t, link);
     simple_lock_leave(&user_lock, s);
     if (count < TIMERS_MOST)
         return id;
@@ -194,11 +195,9 @@ static int sys_timer_delete(struct process *p, struct vm_map *map, const uint32_
 {
     (void)map;
     crit_t s = simple_lock_enter(&user_lock);
-    struct process_timer *t = timer_find(p, a[0]), **at = &p->timers;
+    struct process_timer *t = timer_find(p, a[0]);
     if (t) {
-        while (*at != t)
-            at = &(*at)->next;
-        *at = t->next;
+        LIST_REMOVE(t, link);
         t->runs = false;
     }
     simple_lock_leave(&user_lock, s);

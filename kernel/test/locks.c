@@ -403,12 +403,12 @@ static void test_locks_asks(void *arg)
 }
 
 /* Until asker `i` waits. He is more urgent, so on one hart he does already. */
-static void wait_until_asked(unsigned i, const struct lock_waiter *last)
+static void wait_until_asked(unsigned i, struct lock_waiter **last)
 {
     const volatile struct lock *l = &fair_lock;
     while (asker[i].how == UPGRADES                 ? !l->upgrader
-           : i == 0 || asker[i - 1].how == UPGRADES ? !l->first
-                                                    : l->last == last)
+           : i == 0 || asker[i - 1].how == UPGRADES ? !l->waiting.stqh_first
+                                                    : l->waiting.stqh_last == last)
         ;
 }
 
@@ -424,7 +424,7 @@ static void order_round(struct random *r)
     draw_askers(r, n, reads);
     got = 0;
     for (unsigned i = 0; i < n; i++) {
-        const struct lock_waiter *last = fair_lock.last;
+        struct lock_waiter **last = fair_lock.waiting.stqh_last;
         t[i] = thread_create(test_locks_asks, &asker[i], PRI_NORMAL - 1, ANY_HART, "asks");
         wait_until_asked(i, last);
     }
