@@ -1,6 +1,10 @@
 # The verbs of the project; `make help` lists them. What is built is cached by content under build/cache, so every verb
 # may be called at any time and does only what is missing. A verb installs what it needs: its groups of setup/groups.py.
 
+ifneq ($(words $(CURDIR)$(INTERLOCK_BUILD)),1)
+$(error '$(CURDIR)'$(if $(INTERLOCK_BUILD), or INTERLOCK_BUILD) has a blank in its path, where make cannot build: rename it)
+endif
+
 JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
 

@@ -1,8 +1,7 @@
-"""What a core's README promises, for tests of it: its test plan and its example."""
+"""What a core's README promises, for tests of it: its figures and its example."""
 
 import re
 import subprocess
-from pathlib import Path
 
 from support.cache import REPO
 
@@ -13,15 +12,6 @@ CC = ["riscv64-unknown-elf-gcc", "-march=rv32ima_zicsr", "-mabi=ilp32", "-ffrees
 def readme(core):
     """The text of a core's README."""
     return (REPO / "hw" / core / "README.md").read_text()
-
-
-def check_plan(core, tests, runner):
-    """AssertionError unless the test plan names every test of the file `tests` and no other; `runner` only starts the
-    coroutines of the file."""
-    text = Path(tests).read_text()
-    written = set(re.findall(r"^@in_simulator\n(?:@.*\n)?async def (\w+)|^def (test_\w+)", text, re.M))
-    named = set(re.findall(r"`(\w+)`", readme(core).split("## Test plan")[1]))
-    assert named == {one or other for one, other in written} - {runner}
 
 
 def check_example(core, folder, **headers):

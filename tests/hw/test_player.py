@@ -1,8 +1,6 @@
 """Line player (hw/player) on Verilator: every edge of the line to the cycle, bytes, memory that is slow, stops."""
 
 import random
-import re
-from pathlib import Path
 
 import cocotb
 from litex.gen import LiteXModule
@@ -11,7 +9,6 @@ from migen import If, Memory, Signal
 
 from hw.common.csr import csr_registers
 from hw.player.core import LinePlayer
-from support.cache import REPO
 from tests.hw import bench
 from tests.hw.register_storm import Storm
 
@@ -290,9 +287,3 @@ async def registers_take_any_store_as_the_readme_says(dut):
 
 def test_player():
     bench.simulate(make)
-
-
-def test_readme_names_every_test():
-    text = (REPO / "hw" / "player" / "README.md").read_text()
-    tests = re.findall(r"@in_simulator\nasync def (\w+)", Path(__file__).read_text())
-    assert len(tests) > 5 and all(f"`{name}`" in text for name in tests)

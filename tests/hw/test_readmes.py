@@ -63,6 +63,13 @@ def test_every_readme_with_registers_is_looked_at():
             assert path.parent.relative_to(HERE.parents[1] / "hw").as_posix() in TABLES, path
 
 
+def test_every_file_of_a_test_plan_exists():
+    root = HERE.parents[1]
+    for path in (root / "hw").rglob("README.md"):
+        for name in re.findall(r"`(tests/[\w/]+(?:\.py)?)`", path.read_text()):
+            assert (root / name).exists(), f"{path}: {name}"
+
+
 def test_a_table_that_is_missing_is_noticed():
     with pytest.raises(ValueError, match="0 places for the table of registers"):
         with_tables("pic", "no tables")

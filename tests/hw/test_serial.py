@@ -20,7 +20,7 @@ from hw.serial import Serial16550
 from hw.serial.events import trigger_levels
 from hw.serial.registers import REGISTERS
 from tests.hw import bench
-from tests.hw.readme import check_example, check_plan, readme
+from tests.hw.readme import check_example, readme
 
 CLOCK_HZ = 60_000_000
 DEPTH = 16
@@ -1132,10 +1132,6 @@ def test_core():
 def test_parameters_are_checked(clock_hz, depth, words):
     with pytest.raises(ValueError, match=words):
         Serial16550(clock_hz, depth)
-
-
-def test_readme_test_plan():
-    check_plan("serial", __file__, runner="test_core")
 
 
 def test_readme_example_compiles(tmp_path):

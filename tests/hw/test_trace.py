@@ -18,7 +18,7 @@ from hw.common.csr import csr_registers
 from hw.trace import TracePort
 from hw.trace.registers import EVENTS, PORT, buffer_map, event_offset
 from tests.hw import bench
-from tests.hw.readme import check_example, check_plan, readme
+from tests.hw.readme import check_example, readme
 from tests.hw.register_storm import Storm
 
 HARTS = 4
@@ -465,10 +465,6 @@ def test_parameters_are_checked(harts, depth, words):
 def test_event_offset_is_checked(event):
     with pytest.raises(ValueError, match=f"event {event} "):
         event_offset(event)
-
-
-def test_readme_test_plan():
-    check_plan("trace", __file__, runner="test_core")
 
 
 def test_readme_example_compiles(tmp_path):

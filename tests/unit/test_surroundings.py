@@ -2,6 +2,7 @@
 changes nothing, or is said in one line."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -38,6 +39,21 @@ def test_odd_surroundings(tmp_path, which):
     text = "".join(line for line in text.splitlines(True) if "warning: setlocale" not in line)      # bash's own
     assert (done.returncode, text.startswith(said)) == (status, True), done.stdout + done.stderr
     assert "Traceback" not in done.stderr and (status == 0 or len(text.splitlines()) == 1), done.stderr
+
+
+@pytest.mark.parametrize("blank", [" ", "\t"])
+@pytest.mark.parametrize("command", [["./interlock", "list"], ["make", "help"], ["make", "run"], ["make", "clean"]])
+def test_a_blank_in_the_path_is_told_at_once(tmp_path, command, blank):
+    """In the tree's path, and in that of what is built."""
+    tree = tmp_path / f"a{blank}tree"
+    tree.mkdir()
+    for name in ("interlock", "Makefile"):
+        shutil.copy(REPO / name, tree)
+    for folder, built in ((tree, "build"), (REPO, str(tree))):
+        done = subprocess.run(command, cwd=folder, env=os.environ | {"INTERLOCK_BUILD": built}, capture_output=True,
+                              text=True)
+        assert done.returncode and not done.stdout and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
+        assert "has a blank in its path, where make cannot build: rename it" in done.stderr
 
 
 def test_what_is_made_its_owner_can_use():
