@@ -1,5 +1,7 @@
 """The command `vsuite`."""
 
+import itertools
+import operator
 from typing import Annotated
 
 import typer
@@ -9,28 +11,39 @@ from sim.commands.common import Failed, building
 
 def vsuite(
     topics: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC|PROGRAM]...", help="only these")] = None,
+    threads: Annotated[int, typer.Option(min=1, max=64, help="of the operating system that carry the processes")] = 1,
+    times: Annotated[int, typer.Option(min=1, help="execute each program so many times")] = 1,
+    disturb: Annotated[bool, typer.Option("--disturb", help="threads pause at random, otherwise each time")] = False,
+    switch: Annotated[str, typer.Option(help="how contexts are switched: assembler or system-calls")] = "assembler",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say of each program what became of it")] = False,
 ):
     """Compile and execute MPD's verification suite on this computer (user/mpd/vsuite, docs/mpd.md).
 
-    Example:  ./interlock vsuite concurrency
+    Examples:  ./interlock vsuite concurrency
+    ./interlock vsuite --threads 4 --times 60 --disturb
     """
     from sim.images import vsuite as suite
     from sim.images.programs import ProgramError
     try:
         chosen = suite.cases(topics or ())
+        if disturb and threads == 1:
+            raise Failed("--disturb is of several threads: --threads tells how many")
         with building():
-            suite.mpd.host_objects()
-        failed = []
-        for case, outcome in suite.on_host(chosen):
-            wrong = suite.difference(case, outcome)
+            suite.mpd.host_objects(switch, threads, suite.mpd.DISTURBED if disturb else ())
+        outcomes = suite.on_host(chosen, switch, threads, times, disturb)
+        failed = 0
+        for case, group in itertools.groupby(outcomes, key=operator.itemgetter(0)):
+            found = [suite.difference(case, outcome, threads) for _, outcome in group]
+            wrong = [one for one in found if one]
+            often = f" {len(wrong)} of {len(found)} times" if wrong and times > 1 else ""
             if verbose:
-                print(f"{case.topic}/{case.name}: {'differs' if wrong else 'as expected'}")
+                print(f"{case.topic}/{case.name}: {'differs' if wrong else 'as expected'}{often}")
             if wrong:
-                failed.append(wrong)
-                print(wrong)
+                failed += 1
+                print(wrong[0] + (f"\n  {often.strip()}" if often else ""), flush=True)
     except ProgramError as error:
         raise Failed(str(error)) from error
-    print(f"{len(chosen) - len(failed)} of {len(chosen)} programs do what is expected")
+    print(f"{len(chosen) - failed} of {len(chosen)} programs do what is expected"
+          f"{f', {times} times' if times > 1 else ''}")
     if failed:
         raise typer.Exit(1)

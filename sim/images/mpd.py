@@ -96,13 +96,16 @@ def link_for_machine(name: str, text: str, back_end: str = ASSEMBLER, threads: i
     return _link(name, text, SOURCES, False, back_end, threads)
 
 
-def host_objects(back_end: str = ASSEMBLER, threads: int = 1) -> list[Path]:
-    """The run-time system's objects for the host, which many programs are linked with."""
+DISTURBED = ("-DMPD_DISTURB",)
+
+
+def host_objects(back_end: str = ASSEMBLER, threads: int = 1, more: Sequence[str] = ()) -> list[Path]:
+    """The run-time system's objects for the host, which many programs are linked with; with `more` flags."""
     found = shutil.which(HOST_COMPILER)
     if not found:
         raise ProgramError(f"there is no {HOST_COMPILER} here to build for the host with")
 
-    flags = _flags(back_end, True, threads)
+    flags = (*_flags(back_end, True, threads), *more)
 
     def build(out: Path):
         for one in SOURCES:

@@ -1,5 +1,6 @@
 """The verification suite of MPD (user/mpd/vsuite): its programs, and what became of them on the host."""
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from sim.images.programs import ProgramError
 from user.mpd.compiler import CompileError, compile_text
 
 FOLDER = mpd.USER / "mpd/vsuite"
-LONGEST = 20        # seconds
+LONGEST = 60        # seconds, on a computer that has much else to do
 SECTIONS = ("prints", "says", "refused")
 
 
@@ -122,10 +123,12 @@ def told(console: str) -> dict[str, Outcome]:
     return found
 
 
-def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1) -> Iterator[tuple[Case, Outcome]]:
-    """Compiles, links and executes one after the other. Optimised little: that costs more than it gives back; but a
-    procedure looks at its stack before it writes to it only if it is optimised."""
-    objects = mpd.host_objects(back_end, threads)
+def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1, times: int = 1,
+            disturbed: bool = False) -> Iterator[tuple[Case, Outcome]]:
+    """Compiles, links and executes one after the other, each so many times; `disturbed`: with threads that pause at
+    random, otherwise each time. Optimised little: that costs more than it gives back; but a procedure looks at its
+    stack before it writes to it only if it is optimised."""
+    objects = mpd.host_objects(back_end, threads, mpd.DISTURBED if disturbed else ())
     with tempfile.TemporaryDirectory(prefix="vsuite-") as scratch:
         for case in chosen:
             try:
@@ -140,12 +143,14 @@ def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int 
             if made.returncode:
                 yield case, Outcome(says=made.stderr, status=127)
                 continue
-            try:
-                done = subprocess.run([program], capture_output=True, text=True, timeout=LONGEST, cwd=scratch,
-                                      stdin=subprocess.DEVNULL, errors="replace")
-                yield case, Outcome(done.stdout, done.stderr, None, done.returncode)
-            except subprocess.TimeoutExpired:
-                yield case, Outcome(says=f"it takes more than {LONGEST} s\n", status=124)
+            for number in range(times):
+                try:
+                    done = subprocess.run([program], capture_output=True, text=True, timeout=LONGEST, cwd=scratch,
+                                          stdin=subprocess.DEVNULL, errors="replace",
+                                          env=os.environ | {"MPD_DISTURB": str(number)})
+                    yield case, Outcome(done.stdout, done.stderr, None, done.returncode)
+                except subprocess.TimeoutExpired:
+                    yield case, Outcome(says=f"it takes more than {LONGEST} s\n", status=124)
 
 
 def difference(case: Case, outcome: Outcome, threads: int = 1) -> str:

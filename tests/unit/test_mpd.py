@@ -1,6 +1,5 @@
 """MPD on the host: the verification suite, that the compiler says something to any text, what it makes of operations,
-the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs;
-`MPD_TOPICS` (concurrency): of the suite with four threads."""
+the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs."""
 
 import contextlib
 import os
@@ -22,7 +21,6 @@ from user.mpd.compiler import CompileError, compile_text
 
 SLICE = REPO / "docs/examples/slice.mpd"
 MUTANTS = int(os.environ.get("MPD_MUTANTS", 1000))
-TOPICS_OF_THREADS = os.environ.get("MPD_TOPICS", "concurrency").split(",")
 COMPILED = MUTANTS // 40      # mutants that the compiler takes: what it makes of them must be C
 
 
@@ -39,8 +37,10 @@ def test_a_sample_of_the_suite_with_contexts_by_system_calls():
 
 
 def test_the_suite_with_four_threads():
-    chosen = vsuite.cases(TOPICS_OF_THREADS)
-    wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(chosen, threads=4)]
+    """What a program prints is a function of the program, in whatever order threads come."""
+    chosen = [case for case in vsuite.cases(["concurrency", "limits"]) if case.topic != "limits" or
+              case.name.startswith("destroy")]
+    wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(chosen, threads=4, times=3, disturbed=True)]
     assert not any(wrong), "\n".join(one for one in wrong if one)
 
 
@@ -75,7 +75,7 @@ def test_virtual_machines(others):
         assert done.stdout.startswith(f"sum 55 relayed {others}\n{others} {3 * others} from node {others}\n"
                                       f"@mpd_nodes nodes={others + 1} "), done
         assert done.returncode == 0
-        assert [one.wait(5) for one in running] == [0] * others
+        assert [one.wait(60) for one in running] == [0] * others
 
 
 WAITS = """resource far
@@ -106,11 +106,11 @@ def test_a_virtual_machine_that_is_lost_ends_the_program(tmp_path, how):
     program = mpd.build_mpd(source, host=True)
     with managers(program, 1) as (running, environment):
         main = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env=environment | {"MPD_PATIENCE": "400"})
+                                env=environment | {"MPD_PATIENCE": "2000"})
         assert main.stdout and main.stdout.readline() == "waits\n"
         machine, = children(running[0])
         os.kill(machine, how)
-        _, said = main.communicate(timeout=10)
+        _, said = main.communicate(timeout=60)
         os.kill(machine, signal.SIGKILL)
         assert said == "mpd: virtual machine 2 on node 1 has ended, or is out of reach\n" and main.returncode == 1
 
@@ -142,7 +142,7 @@ def test_virtual_machines_run_one_program(tmp_path):
     with managers(other, 1) as (running, environment):
         done = run_limited([mpd.build_mpd(source, host=True)], 10, capture_output=True, text=True, env=environment)
         assert done.returncode == 1 and "virtual machine 2 on node 1 has ended" in done.stderr
-        assert "the execution manager is of another program" in running[0].communicate(timeout=5)[1]
+        assert "the execution manager is of another program" in running[0].communicate(timeout=60)[1]
     done = run_limited([other, "1"], 10, capture_output=True, text=True,
                        env=os.environ | {"MPD_NODE_1": f"127.0.0.1:{free_ports(1)[0]}", "MPD_PATIENCE": "200"})
     assert done.returncode == 1 and "no execution manager answers there" in done.stderr

@@ -525,7 +525,7 @@ class Emitter:
     def pending(self, e: tree.Unary) -> str:
         op = self.op_of(e.operand)
         if op and op.semaphore:
-            return f"{self.semaphore_of(e.operand)}.value"
+            return f"mpd_value(&{self.semaphore_of(e.operand)})"
         return f"mpd_count({self.capability(e.operand)}, {self.place(e.at)})"
 
     def operation(self, operator: str, left_type: Type | None, right_type: Type | None, left: str, right: str,

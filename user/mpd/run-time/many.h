@@ -28,6 +28,7 @@ void mpd_lock(void); /* as often as a thread likes */
 void mpd_unlock(void);
 void mpd_P(struct mpd_sem *s, const char *location);
 void mpd_V(struct mpd_sem *s);
+mpd_int mpd_value(struct mpd_sem *s);
 
 /* What a statement writes stays together. */
 static inline void mpd_hold(mpd_file file)

@@ -35,6 +35,7 @@ struct mpd_process {
     struct mpd_co *co;                   /* or its co statement */
     struct mpd_process *creates;         /* or the process that executes initial code for it */
     struct mpd_process *creator;         /* that waits for this one's initial code */
+    struct mpd_instance *destroys;       /* whose processes it waits for */
     struct mpd_invocation *serves;       /* those that its input statements have taken */
     struct mpd_op *ops;                  /* of its blocks */
     mpd_int awake;                       /* when, while it naps */
@@ -302,7 +303,7 @@ static const char *waited_for(const struct mpd_process *p)
         return p->in->waiters && !p->in->waiters->of_in ? p->in->waiters->op->name : "";
     if (p->called)
         return p->called->op->name;
-    return p->creates ? p->creates->op->name : "";
+    return p->creates ? p->creates->op->name : p->destroys ? p->destroys->name : "";
 }
 
 static void report(void)
@@ -413,8 +414,9 @@ static void begin(long process, long b, long c, long d)
     (void)c;
     (void)d;
     struct mpd_process *self = (struct mpd_process *)process;
+    void (*code)(void *) = self->op->code; /* before another thread may destroy its resource */
     begun();
-    self->op->code(self->block);
+    code(self->block);
     mpd_finish(self->block);
     finish();
 }
@@ -460,6 +462,7 @@ static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *loc
     p->co = NULL;
     p->creates = NULL;
     p->creator = NULL;
+    p->destroys = NULL;
     p->serves = NULL;
     p->ops = NULL;
     p->naps = false;
@@ -1253,7 +1256,10 @@ static void kill_process(struct mpd_process *p)
         p->co->waits = NULL;
     else if (p->creates)
         p->creates->creator = NULL;
-    else if (p->naps)
+    else if (p->destroys) {
+        p->destroys->destroyer = NULL;
+        p->destroys->inside--;
+    } else if (p->naps)
         take_sleeper(p);
     if (!is_blocked(p))
         take_away(&ready, p);
@@ -1296,6 +1302,14 @@ void mpd_destroy(struct mpd_rcap cap, const char *location)
     }
     for (struct mpd_op *op = i->ops; op; op = op->next)
         end_op(op);
+    if (i->dying) {
+        i->inside++;
+        i->destroyer = mpd_current;
+        mpd_current->destroys = i;
+        wait_for("the end of the processes of ", location);
+        mpd_current->destroys = NULL;
+        i->inside--;
+    }
     if (!i->inside)
         free_instance(i);
     if (own) {

@@ -176,6 +176,8 @@ struct mpd_instance {
     uint32_t serial;
     bool ending, destroyed;
     int inside; /* invocations of its procs that others execute: they go on after its end */
+    int dying; /* processes that other threads execute while it is destroyed, which waits for their end */
+    struct mpd_process *destroyer;
     const char *name;
     void (*final)(void *self); /* may be null */
     struct mpd_op *ops;

@@ -28,6 +28,11 @@ static inline void mpd_P(struct mpd_sem *s, const char *location)
         mpd_wait(s, location);
 }
 
+static inline mpd_int mpd_value(struct mpd_sem *s)
+{
+    return s->value;
+}
+
 static inline void mpd_V(struct mpd_sem *s)
 {
     if (s->waiting.head)

@@ -30,6 +30,31 @@ static bool runs_elsewhere(struct mpd_process *p)
 }
 
 static void die(struct mpd_process *self);
+static void free_instance(struct mpd_instance *i);
+
+#ifdef MPD_DISTURB
+/* Of the suite: threads pause at random before and behind what the lock protects, so that processes meet in orders that
+ * are seldom otherwise. MPD_DISTURB in the environment is the seed. */
+#include <unistd.h>
+
+static void disturb(void)
+{
+    static __thread uint32_t state;
+    static uint32_t told;
+    if (!state) {
+        const char *seed = getenv("MPD_DISTURB");
+        uint32_t number = __atomic_add_fetch(&told, 1, __ATOMIC_RELAXED);
+        state = ((seed ? (uint32_t)atoi(seed) : 0) * 64 + number) * 2654435761u | 1;
+    }
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    if (state % 8 == 0)
+        usleep(state / 8 % 256);
+}
+#else
+static inline void disturb(void) {}
+#endif
 
 /* Who waits reads its cache; the kernel knows of no waiting, as the lock is held for less than a system call takes. */
 static void acquire(void)
@@ -53,6 +78,7 @@ void mpd_lock(void)
 {
     if (mpd_now.depth++)
         return;
+    disturb();
     acquire();
     struct mpd_process *self = mpd_current;
     if (self && self->doomed)
@@ -61,14 +87,17 @@ void mpd_lock(void)
 
 void mpd_unlock(void)
 {
-    if (!--mpd_now.depth)
+    if (!--mpd_now.depth) {
         release();
+        disturb();
+    }
 }
 
 static void doom(struct mpd_process *p)
 {
     p->doomed = p->op->instance;
     p->doomed->inside++;
+    p->doomed->dying++;
     p->op = &gone_op;
 }
 
@@ -146,6 +175,14 @@ void mpd_P(struct mpd_sem *s, const char *location)
     mpd_unlock();
 }
 
+mpd_int mpd_value(struct mpd_sem *s)
+{
+    mpd_lock();
+    mpd_int value = s->value;
+    mpd_unlock();
+    return value;
+}
+
 void mpd_V(struct mpd_sem *s)
 {
     mpd_lock();
@@ -166,8 +203,10 @@ static void die(struct mpd_process *self)
     struct mpd_instance *i = self->doomed;
     self->doomed = NULL;
     abandon(self);
+    if (!--i->dying && i->destroyer)
+        make_ready(i->destroyer);
     if (!--i->inside)
-        free_kept(&i->kept);
+        free_instance(i);
     finish();
 }
 
