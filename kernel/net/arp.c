@@ -1,6 +1,6 @@
 /*
  * Who has which IP address (RFC 826). An entry that is asked for keeps the last packet that waits for the answer; it is
- * replaced when another address needs its place.
+ * replaced when another address needs its place, and asked for again after twenty minutes.
  *
  * Of RFC 5227: whoever probes for our address is answered, whoever uses it is told of us, once in ten seconds, and we
  * go on using it (2.4, c). We do not probe for it ourselves: it is given by a boot argument, and three seconds would
@@ -12,6 +12,7 @@
 
 #include "arch/csr.h"
 #include "dev/clock.h"
+#include "lib/minmax.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -19,6 +20,10 @@
 #define ARP_REQUEST 1
 #define ARP_REPLY 2
 #define ENTRIES 16
+/* Nobody is asked for more often than twice, four times ... as long after the last time (RFC 1122, 2.3.2.1). */
+#define ASK_FIRST (CLOCK_HZ / 1000u) /* cycles, all of them */
+#define ASK_MOST CLOCK_HZ
+#define KNOWN_FOR (1200ull * CLOCK_HZ) /* what was said longer ago is asked for again */
 #define DEFEND_INTERVAL (10ull * CLOCK_HZ) /* cycles */
 
 static const uint8_t BROADCAST[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -29,6 +34,8 @@ static struct entry {
     uint32_t ip; /* 0: none */
     bool known;
     uint8_t ether[ETHER_ADDRESS];
+    uint64_t since; /* known, or asked for the last time */
+    uint32_t ask_interval; /* before which it is not asked for again; 0: it has not been */
     struct mbuf *waiting;
 } table[ENTRIES];
 static uint16_t next_victim;
@@ -149,6 +156,8 @@ void arp_input(struct mbuf *m)
     if (e) {
         memcpy(e->ether, from, ETHER_ADDRESS);
         e->known = true;
+        e->since = cycles64();
+        e->ask_interval = 0;
         waiting = e->waiting;
         e->waiting = 0;
     }
@@ -165,16 +174,30 @@ void arp_input(struct mbuf *m)
     }
 }
 
+/* Whether an entry that is not known is asked for now. */
+static bool arp_may_ask(struct entry *e)
+{
+    uint64_t now = cycles64();
+    if (e->ask_interval && now - e->since < e->ask_interval)
+        return false;
+    e->since = now;
+    e->ask_interval = e->ask_interval ? MIN(2 * e->ask_interval, ASK_MOST) : ASK_FIRST;
+    return true;
+}
+
 void arp_resolve(struct mbuf *m, uint32_t ip)
 {
     uint8_t to[ETHER_ADDRESS];
     struct mbuf *dropped = 0;
+    bool ask = false;
     crit_t s = simple_lock_enter(&arp_lock);
     struct entry *e = arp_find(ip);
-    bool known = e && e->known, ask = asks;
+    if (e && e->known && cycles64() - e->since >= KNOWN_FOR)
+        e->known = false;
+    bool known = e && e->known;
     if (known) {
         memcpy(to, e->ether, ETHER_ADDRESS);
-    } else if (!ask) {
+    } else if (!asks) {
         dropped = m;
     } else {
         if (e)
@@ -182,6 +205,7 @@ void arp_resolve(struct mbuf *m, uint32_t ip)
         else
             e = arp_make(ip, &dropped);
         e->waiting = m;
+        ask = arp_may_ask(e);
     }
     simple_lock_leave(&arp_lock, s);
     if (dropped) {

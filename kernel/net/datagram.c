@@ -29,9 +29,10 @@ struct datagram {
     LIST_ENTRY(datagram) link; /* of all */
     struct simple_lock lock;
     struct ends ends;
+    uint32_t bound; /* ends.laddr while it is connected with nobody */
     struct mbuf *first, **end; /* by m_nextpkt */
     uint32_t waiting, waiting_most; /* bytes of memory */
-    bool receive_shut, send_shut, reuse_address;
+    bool receive_shut, send_shut, reuse_address, broadcast; /* the last: it may send to all */
     int error; /* of what a connected one has sent, told once */
 };
 
@@ -108,23 +109,29 @@ int datagram_bind(struct datagram *d, uint32_t laddr, uint32_t lport)
     else if (!lport && !(lport = free_port(d, 0, 0)))
         error = -EADDRNOTAVAIL;
     if (!error) {
-        d->ends.laddr = laddr;
+        d->ends.laddr = d->bound = laddr;
         d->ends.lport = lport;
     }
     simple_lock_leave(&list_lock_of_datagrams, s);
     return error;
 }
 
-/* Where a datagram may go: one host of this network, or this one. */
-static int datagram_reaches(uint32_t faddr, uint32_t fport)
+/* Where a datagram may go: one host of this network, all of them if `to_all`, or this one. */
+static int datagram_reaches(uint32_t faddr, uint32_t fport, bool to_all)
 {
     if (!faddr || !fport)
         return -EINVAL;
     if (loop_has(faddr))
         return 0;
-    if (faddr == INADDR_BROADCAST || faddr == (net_own.ip | ~net_own.mask))
-        return -EACCES; /* nobody has said that all are meant */
+    if (ip_is_all(faddr))
+        return to_all ? 0 : -EACCES; /* nobody has said that all are meant */
     return (faddr & net_own.mask) == (net_own.ip & net_own.mask) ? 0 : -ENETUNREACH; /* there are no routes */
+}
+
+/* Whose address is said to who is sent something. */
+static uint32_t own_address_to(uint32_t faddr)
+{
+    return faddr >> 24 == LOOPBACK_NET ? faddr : net_own.ip;
 }
 
 /* Its own port and the ends of one that goes to an address. */
@@ -136,7 +143,7 @@ static int ends_to(struct datagram *d, uint32_t faddr, uint32_t fport, struct en
     if (faddr) {
         ends->faddr = faddr;
         ends->fport = fport;
-        error = datagram_reaches(faddr, fport);
+        error = datagram_reaches(faddr, fport, d->broadcast);
     } else if (!ends->fport) {
         error = -EDESTADDRREQ;
     }
@@ -146,7 +153,7 @@ static int ends_to(struct datagram *d, uint32_t faddr, uint32_t fport, struct en
         error = -EADDRNOTAVAIL;
     ends->lport = d->ends.lport;
     if (!ends->laddr)
-        ends->laddr = ends->faddr >> 24 == LOOPBACK_NET ? ends->faddr : net_own.ip;
+        ends->laddr = own_address_to(ends->faddr);
     simple_lock_leave(&list_lock_of_datagrams, s);
     return error;
 }
@@ -154,12 +161,15 @@ static int ends_to(struct datagram *d, uint32_t faddr, uint32_t fport, struct en
 int datagram_connect(struct datagram *d, uint32_t faddr, uint32_t fport)
 {
     struct ends ends = {0};
-    int error = faddr || fport ? ends_to(d, faddr ? faddr : INADDR_BROADCAST, fport, &ends) : 0;
+    if (!faddr && fport)
+        return -EACCES;
+    int error = faddr ? ends_to(d, faddr, fport, &ends) : 0;
     if (error)
         return error;
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
     d->ends.faddr = ends.faddr;
     d->ends.fport = ends.fport;
+    d->ends.laddr = d->bound || !faddr ? d->bound : own_address_to(faddr);
     simple_lock_leave(&list_lock_of_datagrams, s);
     return 0;
 }
@@ -174,14 +184,19 @@ struct ends datagram_ends(struct datagram *d)
 
 /* What comes ------------------------------------------------------------------------------------------------------- */
 
+static bool datagram_fits(const struct ends *e, const struct ends *of)
+{
+    return e->lport == of->lport && (!e->laddr || e->laddr == of->laddr) &&
+           (!e->fport || (e->fport == of->fport && e->faddr == of->faddr));
+}
+
 static struct datagram *receiver(const struct ends *of)
 {
     struct datagram *best = 0, *d;
     unsigned best_fits = 0;
     LIST_FOREACH(d, &datagrams, link) {
         const struct ends *e = &d->ends;
-        if (e->lport != of->lport || (e->laddr && e->laddr != of->laddr) ||
-            (e->fport && (e->fport != of->fport || e->faddr != of->faddr)))
+        if (!datagram_fits(e, of))
             continue;
         unsigned fits = 1 + !!e->laddr + 2 * !!e->fport;
         if (fits > best_fits) {
@@ -199,34 +214,53 @@ static void put_sender(struct mbuf *m, const struct ends *of)
     put16(m->m_data - UDP_HEADER + 4, of->fport);
 }
 
+/* The socket's queue gets it, if it has room. With the list's lock. */
+static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends *of)
+{
+    simple_lock(&d->lock);
+    bool takes = !d->receive_shut && d->waiting + MBUF_BYTES <= d->waiting_most;
+    if (takes) {
+        put_sender(m, of);
+        m->m_nextpkt = 0;
+        *d->end = m;
+        d->end = &m->m_nextpkt;
+        d->waiting += MBUF_BYTES;
+        thread_wakeup(&d->first);
+    }
+    simple_unlock(&d->lock);
+    return takes;
+}
+
+/* All of them get what came for all, each its own packet; the last one that of the caller. With the list's lock. */
+static bool datagram_queue_all(struct mbuf *m, const struct ends *of, struct datagram *last)
+{
+    for (struct datagram *d = datagrams; d != last; d = d->next) {
+        struct mbuf *copy = datagram_fits(&d->ends, of) ? m_copy(m) : 0;
+        if (copy && !datagram_queue(d, copy, of))
+            m_free(copy);
+    }
+    return datagram_queue(last, m, of);
+}
+
 static bool to_socket(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
 {
     struct ends of = {laddr, faddr, lport, fport};
-    bool takes = false;
+    bool takes = false, to_all = ip_is_all(laddr);
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
     struct datagram *d = receiver(&of);
-    if (d) {
-        simple_lock(&d->lock);
-        takes = !d->receive_shut && d->waiting + MBUF_BYTES <= d->waiting_most;
-        if (takes) {
-            put_sender(m, &of);
-            m->m_nextpkt = 0;
-            *d->end = m;
-            d->end = &m->m_nextpkt;
-            d->waiting += MBUF_BYTES;
-            thread_wakeup(&d->first);
-        }
-        simple_unlock(&d->lock);
-    }
+    for (struct datagram *next = d; to_all && next; next = next->next)
+        d = datagram_fits(&next->ends, &of) ? next : d;
+    if (d)
+        takes = to_all ? datagram_queue_all(m, &of, d) : datagram_queue(d, m, &of);
     simple_lock_leave(&list_lock_of_datagrams, s);
     if (!d)
         return false;
-    if (takes) {
-        poll_wakeup();
-    } else {
+    if (!takes) {
         NET_COUNT(udp_full);
         m_free(m);
     }
+    if (takes || to_all)
+        poll_wakeup();
     return true;
 }
 
@@ -402,6 +436,15 @@ static int datagram_number(int *value, bool set, int is)
     return 0;
 }
 
+static int datagram_flag(bool *kept, int *value, bool set)
+{
+    if (set)
+        *kept = *value;
+    else
+        *value = *kept;
+    return 0;
+}
+
 int datagram_option(struct datagram *d, uint32_t level, uint32_t name, int *value, bool set)
 {
     if (level != USER_SOL_SOCKET)
@@ -410,12 +453,8 @@ int datagram_option(struct datagram *d, uint32_t level, uint32_t name, int *valu
     case USER_SO_TYPE: return datagram_number(value, set, USER_SOCK_DGRAM);
     case USER_SO_ERROR: return datagram_number(value, set, set ? 0 : -datagram_taken_error(d));
     case USER_SO_SNDBUF: return datagram_number(value, set, DATAGRAM_MOST);
-    case USER_SO_REUSEADDR:
-        if (set)
-            d->reuse_address = *value;
-        else
-            *value = d->reuse_address;
-        return 0;
+    case USER_SO_REUSEADDR: return datagram_flag(&d->reuse_address, value, set);
+    case USER_SO_BROADCAST: return datagram_flag(&d->broadcast, value, set);
     case USER_SO_RCVBUF:
         if (set && *value < 1)
             return -EINVAL;

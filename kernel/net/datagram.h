@@ -1,6 +1,7 @@
 /*
  * Datagram sockets: what a descriptor of UDP (RFC 768) refers to. Each has a queue of the datagrams that came, whole
- * ones. Of several that have a port, one that is connected to the sender gets what comes, then one of that address.
+ * ones. Of several that have a port, one that is connected to the sender gets what comes, then one of that address;
+ * what was sent to all hosts all of them get.
  *
  * Locking, the same under all policies (policy.h), as there is no state of a connection to guard: a simple lock for
  * the list, held while who gets a datagram is looked up, and one for each socket; that order. Threads only.

@@ -64,11 +64,9 @@ static void answered(const uint8_t *icmp, uint32_t length, uint32_t from)
     icmp_answer(from, number, bytes, right);
 }
 
-/* Whether one host may have sent from this address: not all or a group, none yet, a host to itself, or ours. */
-static bool is_one_host(uint32_t from)
+static bool is_to_one(const uint8_t *ip)
 {
-    return from >> 24 && from >> 24 != LOOPBACK_NET && from >> 28 < 0xe && from != net_own.ip &&
-           from != (net_own.ip & net_own.mask) && from != (net_own.ip | ~net_own.mask);
+    return loop_is(ip) ? loop_has(get32(ip + 16)) : get32(ip + 16) == net_own.ip;
 }
 
 /* Whether one more may be sent now: a flood is not answered by another one. */
@@ -85,7 +83,7 @@ void icmp_error(struct mbuf *m, uint32_t type, uint32_t code)
 {
     const uint8_t *ip = m->m_data;
     uint32_t header = (ip[0] & 0xf) * 4u, from = get32(ip + 12), quoted = MIN(m->m_len, header + QUOTED);
-    bool looped = loop_is(ip), to_one = looped || (get32(ip + 16) == net_own.ip && is_one_host(from));
+    bool looped = loop_is(ip), to_one = is_to_one(ip) && from;
     bool tells = ip[9] == IPPROTO_ICMP && (m->m_len <= header || ip[header] != ECHO_REQUEST);
     struct mbuf *n = to_one && !tells && icmp_may_send() ? m_get() : 0;
     if (n) {
@@ -153,19 +151,19 @@ void icmp_input(struct mbuf *m, uint32_t header)
         m_free(m);
         return;
     }
-    if (icmp[0] == ECHO_REPLY && icmp_answer && (get32(ip + 16) == net_own.ip || loop_is(ip))) {
+    bool looped = loop_is(ip), to_one = is_to_one(ip);
+    if (to_one && icmp[0] == ECHO_REPLY && icmp_answer) {
         answered(icmp, length, from);
         m_free(m);
         return;
     }
-    if (get32(ip + 16) == net_own.ip && icmp_tells(icmp, length)) {
+    if (to_one && icmp_tells(icmp, length)) {
         NET_COUNT(icmp_told);
         m_free(m);
         return;
     }
-    /* Nobody answers what went to all, or came from no one host (RFC 1122, 3.2.1.3 and 3.2.2.6). */
-    bool looped = loop_is(ip), to_all = get32(ip + 16) != net_own.ip && !looped;
-    if (icmp[0] != ECHO_REQUEST || icmp[1] || to_all || (!looped && !is_one_host(from))) {
+    /* Nobody answers what went to all, or came from a host without an address (RFC 1122, 3.2.1.3 and 3.2.2.6). */
+    if (icmp[0] != ECHO_REQUEST || icmp[1] || !to_one || !from) {
         NET_COUNT(icmp_ignored);
         m_free(m);
         return;

@@ -72,11 +72,12 @@ static struct list *list_of(const struct inpcb *inp)
     return &lists[inp->database];
 }
 
+/* Of one that is bound, address 0 is any, as it is of one that asks whether it may be. */
 static struct inpcb *found(const struct list *l, uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
 {
     struct inpcb *inp = l->first;
     while (inp && (inp->marker || inp->lport != lport || inp->fport != fport || inp->faddr != faddr ||
-                   (inp->laddr != laddr && (inp->laddr || inp->fport))))
+                   (inp->laddr != laddr && (inp->fport || (inp->laddr && laddr)))))
         inp = inp->next;
     return inp;
 }

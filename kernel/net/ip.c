@@ -5,8 +5,14 @@
 #include "net/net.h"
 #include "net/policy.h"
 
+static const uint8_t ETHER_TO_ALL[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 #define MORE_OR_OFFSET 0x3fff
 #define GROUP 1 /* in the first byte of an Ethernet address: not of one interface */
+
+bool ip_is_all(uint32_t ip)
+{
+    return ip == INADDR_BROADCAST || ip == (net_own.ip | ~net_own.mask);
+}
 
 /* Is it ours? What came to one host in a frame to all of them is nobody's (RFC 1122, 3.3.6). */
 static bool is_ours(const struct mbuf *m, uint32_t to)
@@ -15,7 +21,19 @@ static bool is_ours(const struct mbuf *m, uint32_t to)
         return true;
     if (to == net_own.ip)
         return !(m->m_data[-ETHER_HEADER] & GROUP);
-    return to == INADDR_BROADCAST || to == (net_own.ip | ~net_own.mask);
+    return ip_is_all(to);
+}
+
+bool ip_is_other_host(uint32_t ip)
+{
+    return ip >> 24 && ip >> 28 < 0xe && !loop_has(ip) && ip != (net_own.ip & net_own.mask) && !ip_is_all(ip);
+}
+
+/* Whether it can be from there. 0 is a host that does not know its address yet. */
+static bool has_sender(const uint8_t *ip)
+{
+    uint32_t from = get32(ip + 12);
+    return loop_is(ip) ? loop_has(from) : !from || ip_is_other_host(from);
 }
 
 /* The length of its header if the packet is one that we can take, else 0; what is wrong has been counted. */
@@ -33,6 +51,8 @@ static uint32_t checked(struct mbuf *m)
         NET_COUNT(ip_checksum);
     else if (!is_ours(m, to))
         NET_COUNT(ip_other);
+    else if (!has_sender(p))
+        NET_COUNT(ip_bad);
     else {
         m->m_len = length; /* what is behind has filled the frame up */
         return header;
@@ -76,8 +96,14 @@ void ip_output(struct mbuf *m, uint32_t to)
     put16(p + 10, 0);
     put16(p + 10, in_cksum(p, (p[0] & 0xf) * 4u, 0));
     ip_unlock();
-    if (loop_has(to))
+    if (loop_has(to)) {
         loop_output(m);
-    else
+    } else if (ip_is_all(to)) {
+        struct mbuf *copy = m_copy(m); /* this host is one of them */
+        if (copy)
+            loop_output(copy);
+        ether_output(m, ETHER_TO_ALL, ETHERTYPE_IP);
+    } else {
         arp_resolve(m, to);
+    }
 }

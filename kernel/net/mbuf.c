@@ -1,6 +1,8 @@
 /* Packets and their queues (mbuf.h). */
 #include "net/mbuf.h"
 
+#include <string.h>
+
 #include "mem/zone.h"
 
 DEFINE_ZONE(mbuf_zone, "mbuf", sizeof(struct mbuf), 8, SPL_NET, 0);
@@ -21,6 +23,17 @@ struct mbuf *m_get(void)
 void m_free(struct mbuf *m)
 {
     zone_free(&mbuf_zone, m);
+}
+
+struct mbuf *m_copy(const struct mbuf *m)
+{
+    struct mbuf *copy = m_get();
+    if (!copy)
+        return 0;
+    copy->m_data += m->m_data - m->m_buf;
+    copy->m_len = m->m_len;
+    memcpy(copy->m_buf, m->m_buf, (size_t)(m->m_data + m->m_len - m->m_buf));
+    return copy;
 }
 
 void m_free_chain(struct mbuf *m)

@@ -25,6 +25,7 @@ struct mbuf {
 };
 
 struct mbuf *m_get(void); /* m_data at the beginning, m_len 0; or 0: memory is out. At most SPL_NET. */
+struct mbuf *m_copy(const struct mbuf *m); /* with what stands before m_data; or 0 */
 void m_free(struct mbuf *m);
 void m_free_chain(struct mbuf *m);            /* by m_nextpkt; 0 is none */
 uint32_t m_length(const struct mbuf *m);      /* bytes of such a list */

@@ -55,7 +55,13 @@ void icmp_input(struct mbuf *m, uint32_t header); /* of the IP header at m_data,
 void udp_input(struct mbuf *m, uint32_t header);
 void tcp_input(struct mbuf *m, uint32_t header); /* in thread context */
 
-/* To `to`, a packet with its IP header, whose addresses and lengths are right; the checksum is made here. */
+/* Whether it is the address of one other host (RFC 1122, 3.2.1.3): no group's, no host's own, not ours. */
+bool ip_is_other_host(uint32_t ip);
+bool ip_is_all(uint32_t ip); /* that of all hosts of this network */
+/*
+ * To `to`, who may be all, a packet with its IP header, whose addresses and lengths are right; the checksum is made
+ * here.
+ */
 void ip_output(struct mbuf *m, uint32_t to);
 /* With room for its header before it. */
 void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);

@@ -203,10 +203,10 @@ static struct socket *socket_of(struct file *f)
     return f->data;
 }
 
-/* Waits, or does not, as the descriptor says. With the socket's lock. */
-static int wait(struct socket *so, const struct file *f)
+/* Waits, or does not, as the call says. With the socket's lock. */
+static int wait(struct socket *so, bool waits)
 {
-    return f->flags & O_NONBLOCK ? -EAGAIN : so_wait(so);
+    return waits ? so_wait(so) : -EAGAIN;
 }
 
 static int taken_error(struct socket *so)
@@ -220,9 +220,9 @@ static int taken_error(struct socket *so)
  * Room for something, in bytes, or what is wrong: of the connection only if the call tells it. With the socket's
  * lock.
  */
-static int room(struct socket *so, const struct file *f, bool tells)
+static int room(struct socket *so, bool waits, bool tells)
 {
-    for (int error = 0; !error; error = wait(so, f)) {
+    for (int error = 0; !error; error = wait(so, waits)) {
         if (so->error)
             return tells ? taken_error(so) : so->error;
         if (so->state & SS_CANTSEND)
@@ -232,15 +232,15 @@ static int room(struct socket *so, const struct file *f, bool tells)
         if (so->state & SS_CONNECTED && sb_space(&so->snd))
             return (int)sb_space(&so->snd);
     }
-    return f->flags & O_NONBLOCK ? -EAGAIN : -ERESTART;
+    return waits ? -ERESTART : -EAGAIN;
 }
 
 /* Takes a turn, and gives it back; with the socket's lock. */
-static int turn(struct socket *so, const struct file *f, bool *taken)
+static int turn(struct socket *so, bool waits, bool *taken)
 {
     int error = 0;
     while (*taken && !error)
-        error = wait(so, f);
+        error = wait(so, waits);
     if (!error)
         *taken = true;
     return error;
@@ -276,16 +276,15 @@ static struct mbuf *taken_in(struct transfer *t, uint32_t most, int *error)
     return chain;
 }
 
-static int socket_write(struct file *f, struct transfer *t)
+int so_send(struct socket *so, struct transfer *t, bool waits)
 {
-    struct socket *so = socket_of(f);
     int done = 0;
     inet_enter();
     so_lock(&so->lock);
-    int error = turn(so, f, &so->sending);
+    int error = turn(so, waits, &so->sending);
     bool mine = !error;
     while (!error && t->left) {
-        int space = room(so, f, !done);
+        int space = room(so, waits, !done);
         if (space < 0) {
             error = space;
             break;
@@ -308,9 +307,9 @@ static int socket_write(struct file *f, struct transfer *t)
 }
 
 /* Bytes of the first packet, at most `most`, or 0 at the end, or what is wrong. With the socket's lock. */
-static int there_is(struct socket *so, const struct file *f, uint32_t most)
+static int there_is(struct socket *so, bool waits, uint32_t most)
 {
-    for (int error = 0; !error; error = wait(so, f)) {
+    for (int error = 0; !error; error = wait(so, waits)) {
         if (so->rcv.cc)
             return (int)MIN(so->rcv.head->m_len, most);
         if (so->error)
@@ -320,42 +319,90 @@ static int there_is(struct socket *so, const struct file *f, uint32_t most)
         if (!(so->state & (SS_CONNECTED | SS_CONNECTING)))
             return -ENOTCONN;
     }
-    return f->flags & O_NONBLOCK ? -EAGAIN : -ERESTART;
+    return waits ? -ERESTART : -EAGAIN;
 }
 
-static int socket_read(struct file *f, struct transfer *t)
+/* Bytes that are there, which stay; their packets do, as it is the thread's turn. With the socket's lock. */
+static int copied_out(struct socket *so, struct transfer *t, int *error)
 {
-    struct socket *so = socket_of(f);
-    int done = 0, error = 0;
-    if (!t->left)
-        return 0;
-    inet_enter();
-    so_lock(&so->lock);
-    error = turn(so, f, &so->receiving);
-    bool mine = !error;
-    while (!error && t->left && !((done || t->has_some) && !so->rcv.cc)) {
-        int n = there_is(so, f, t->left);
+    uint32_t most = MIN(so->rcv.cc, t->left), done = 0;
+    for (const struct mbuf *m = so->rcv.head; done < most && !*error; m = m->m_nextpkt) {
+        uint32_t n = MIN(m->m_len, most - done);
+        so_unlock(&so->lock);
+        *error = transfer_out(t, m->m_data, n);
+        so_lock(&so->lock);
+        done += *error ? 0 : n;
+    }
+    return (int)done;
+}
+
+/* Moves bytes off the buffer, as many as there are or, with `all`, as are asked for. With the socket's lock. */
+static int moved_out(struct socket *so, struct transfer *t, bool waits, bool all, int *error)
+{
+    int done = 0, said = 0;
+    while (!*error && t->left && (so->rcv.cc || all || !(done || t->has_some))) {
+        if (!so->rcv.cc && done != said) { /* the other side may wait for room */
+            said = done;
+            so_unlock(&so->lock);
+            inet_output(so);
+            so_lock(&so->lock);
+        }
+        int n = there_is(so, waits, t->left);
         if (n <= 0) {
-            error = n;
+            *error = n;
             break;
         }
         const uint8_t *from = so->rcv.head->m_data; /* stays: only the thread whose turn it is takes packets off */
         so_unlock(&so->lock);
-        error = transfer_out(t, from, (uint32_t)n);
+        *error = transfer_out(t, from, (uint32_t)n);
         so_lock(&so->lock);
-        if (!error) {
+        if (!*error) {
             sb_drop(&so->rcv, (uint32_t)n);
             done += n;
         }
+    }
+    return done;
+}
+
+int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, bool all)
+{
+    int done = 0;
+    if (!t->left)
+        return 0;
+    inet_enter();
+    so_lock(&so->lock);
+    int error = turn(so, waits, &so->receiving);
+    bool mine = !error;
+    if (!error && peek) {
+        int n = there_is(so, waits, t->left);
+        error = n < 0 ? n : 0;
+        done = n > 0 ? copied_out(so, t, &error) : 0;
+    } else if (!error) {
+        done = moved_out(so, t, waits, all, &error);
     }
     if (mine)
         turn_ends(so, &so->receiving);
     bool none_yet = !done && !error && t->has_some;
     so_unlock(&so->lock);
-    if (done)
+    if (done && !peek)
         inet_output(so);
     inet_leave();
     return done ? done : none_yet ? -EAGAIN : error;
+}
+
+static bool descriptor_waits(const struct file *f)
+{
+    return !(f->flags & O_NONBLOCK);
+}
+
+static int socket_write(struct file *f, struct transfer *t)
+{
+    return so_send(socket_of(f), t, descriptor_waits(f));
+}
+
+static int socket_read(struct file *f, struct transfer *t)
+{
+    return so_receive(socket_of(f), t, descriptor_waits(f), false, false);
 }
 
 /* The end of a descriptor ------------------------------------------------------------------------------------------ */

@@ -87,6 +87,14 @@ void sb_flush(struct sockbuf *sb);
 bool so_append(struct socket *so,
                struct mbuf *chain); /* to what is sent, consumes it; false: nothing is sent any more */
 
+/*
+ * Bytes of the piece go to the connection, or come from there: how many, 0 at the end, or minus a number of
+ * <errno.h>. -EPIPE: the caller is to get the signal. `waits`: for room, or for bytes; `peek`: they stay; `all`: it
+ * goes on until the piece is full.
+ */
+int so_send(struct socket *so, struct transfer *t, bool waits);
+int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, bool all);
+
 /* What TCP says of the connection; each takes the socket's lock. */
 void so_is_connected(struct socket *so);
 void so_cannot_receive(struct socket *so); /* the other side has sent its last */

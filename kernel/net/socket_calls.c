@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "dev/clock.h"
+#include "file/calls.h"
 #include "file/descriptors.h"
 #include "lib/minmax.h"
 #include "lock/lock.h"
@@ -335,7 +336,7 @@ static int connect_stream(const struct call *c)
         return error;
     inet_enter();
     error = on_connection(c->so, begin_connection, &to);
-    if (!error)
+    if (!error || (error == -EALREADY && !(c->file->flags & O_NONBLOCK)))
         error = wait_for_connection(c->so, c->file);
     inet_leave();
     return error;
@@ -428,34 +429,58 @@ static int getpeername_datagram(const struct call *c)
 }
 SOCKET_CALL(SYS_GETPEERNAME, getpeername, getpeername_stream, getpeername_datagram);
 
+/* Whether the call may wait, by its flags, of which `others` may be there besides; else -EOPNOTSUPP. */
+static int call_waits(const struct call *c, uint32_t others)
+{
+    uint32_t flags = c->a[3];
+    return flags & ~(USER_MSG_DONTWAIT | others) ? -EOPNOTSUPP
+                                                 : !(flags & USER_MSG_DONTWAIT) && !(c->file->flags & O_NONBLOCK);
+}
+
+/* Whoever has a connection gives no address, and one that is given is not looked at, as Linux does it. */
+static int sendto_stream(const struct call *c)
+{
+    struct transfer t = {.map = c->map, .at = c->a[1], .left = MIN(c->a[2], INT32_MAX)};
+    int waits = call_waits(c, USER_MSG_NOSIGNAL);
+    int n = waits < 0 ? waits : so_send(c->so, &t, waits);
+    if (n == -EPIPE && !(c->a[3] & USER_MSG_NOSIGNAL))
+        file_broken_pipe();
+    return n;
+}
+
+static int recvfrom_stream(const struct call *c)
+{
+    struct transfer t = {.map = c->map, .at = c->a[1], .left = MIN(c->a[2], INT32_MAX)};
+    int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL);
+    return waits < 0 ? waits : so_receive(c->so, &t, waits, c->a[3] & USER_MSG_PEEK, c->a[3] & USER_MSG_WAITALL);
+}
+
 /* To the address, if there is one. */
 static int sendto_datagram(const struct call *c)
 {
     struct user_sockaddr_in to = {0};
     struct transfer t = {.map = c->map, .at = c->a[1], .left = c->a[2]};
     int error = c->a[4] ? address_in(c->map, c->a[4], c->a[5], &to) : 0;
-    if (!error && c->a[3] & ~USER_MSG_DONTWAIT)
-        error = -EOPNOTSUPP;
+    int waits = call_waits(c, USER_MSG_NOSIGNAL); /* for nothing */
+    if (!error && waits < 0)
+        error = waits;
     if (!error && c->a[4] && !ip_of(&to))
         error = -EINVAL;
     return error ? error : datagram_send(c->datagram, &t, ip_of(&to), port_of(&to));
 }
-SOCKET_CALL(SYS_SENDTO, sendto, is_not_for_it, sendto_datagram);
+SOCKET_CALL(SYS_SENDTO, sendto, sendto_stream, sendto_datagram);
 
 static int recvfrom_datagram(const struct call *c)
 {
     struct ends from = {0};
     struct transfer t = {.map = c->map, .at = c->a[1], .left = c->a[2]};
-    uint32_t flags = c->a[3];
-    bool waits = !(flags & USER_MSG_DONTWAIT) && !(c->file->flags & O_NONBLOCK);
-    if (flags & ~(USER_MSG_PEEK | USER_MSG_DONTWAIT))
-        return -EOPNOTSUPP;
-    int n = datagram_receive(c->datagram, &t, &from, waits, flags & USER_MSG_PEEK);
+    int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL); /* one datagram is all */
+    int n = waits < 0 ? waits : datagram_receive(c->datagram, &t, &from, waits, c->a[3] & USER_MSG_PEEK);
     struct user_sockaddr_in name = address_of(from.faddr, from.fport);
     int error = n >= 0 ? address_out(c->map, c->a[4], c->a[5], &name) : n;
     return error ? error : n;
 }
-SOCKET_CALL(SYS_RECVFROM, recvfrom, is_not_for_it, recvfrom_datagram);
+SOCKET_CALL(SYS_RECVFROM, recvfrom, recvfrom_stream, recvfrom_datagram);
 
 struct option {
     uint32_t level, name;

@@ -98,6 +98,7 @@ struct tcpcb {
     /* Sending: acknowledged up to, next, most that was sent; the other side's window and the segment that said it. */
     uint32_t iss, snd_una, snd_nxt, snd_max, snd_wnd, snd_wl1, snd_wl2, max_snd_wnd;
     uint32_t cwnd, ssthresh, recover, duplicates;
+    uint32_t sent_at; /* by tcp_time: something that takes numbers */
     uint32_t loss_max; /* snd_max before the first duplicate: what RFC 3042 lets go after it does not count */
     /* Receiving: next, window, and the end of what has been offered. */
     uint32_t irs, rcv_nxt, rcv_wnd, rcv_adv;
@@ -130,6 +131,12 @@ static inline struct tcpcb *tcb_of(struct inpcb *inp)
     return (struct tcpcb *)inp;
 }
 
+/* Bytes that may be on their way at first, and after a pause (RFC 5681, 3.1 and 4.1). */
+static inline uint32_t tcp_first_window(const struct tcpcb *tp)
+{
+    return tp->mss > 2190 ? 2 * tp->mss : tp->mss > 1095 ? 3 * tp->mss : 4 * tp->mss;
+}
+
 static inline bool seq_lt(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) < 0;
@@ -155,6 +162,7 @@ uint32_t tcp_options_write(const struct tcpcb *tp, bool syn, uint8_t *to); /* th
 void tcp_agree(struct tcpcb *tp, const struct tcp_options *o); /* with those of the other side's SYN */
 void tcp_choose_scale(struct tcpcb *tp); /* of its own windows, by the size of its buffer */
 uint32_t tcp_time(const struct tcpcb *tp); /* its clock of timestamps: 2^TCP_TIME_SHIFT cycles */
+uint32_t tcp_eighths_since(const struct tcpcb *tp, uint32_t time); /* of a slow timer's tick; UINT32_MAX: long ago */
 #define TCP_TIME_SHIFT 17 /* 1 to 3 ms (RFC 7323, 5.4: 1 ms to 1 s) */
 bool tcp_is_timely(const struct tcpcb *tp, uint32_t time); /* PAWS */
 void tcp_take_time(struct tcpcb *tp, uint32_t time); /* TS.Recent, unless that is later */

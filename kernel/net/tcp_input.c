@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "dev/clock.h"
 #include "lib/minmax.h"
 #include "net/in.h"
 #include "net/loop.h"
@@ -12,8 +11,6 @@
 #include "net/socket.h"
 #include "net/tcp.h"
 
-#define EIGHTHS_OF_TIME /* eighths of a tick of the slow timer in one of the timestamps' clock, times 2^16 */ \
-    ((uint32_t)(((8ull * TCP_SLOW_HZ << TCP_TIME_SHIFT) << 16) / CLOCK_HZ))
 #define CHALLENGES_MOST 10 /* in a tick of the slow timer (RFC 5961, 5) */
 
 struct segment {
@@ -47,17 +44,10 @@ static void challenge(struct tcpcb *tp)
     }
 }
 
-/* Whether `ip` may be another host's (RFC 1122, 4.2.3.10). */
-static bool is_host(uint32_t ip)
-{
-    return ip && !loop_has(ip) && ip != (net_own.ip | ~net_own.mask) && ip >> 28 < 0xe;
-}
-
 /* Whether it is a segment at all; *s then. m_data is at its data from here on. */
 static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
 {
     uint8_t *ip = m->m_data, *tcp = ip + header;
-    bool looped = loop_is(ip);
     uint32_t length = m->m_len - header;
     uint32_t of_tcp = length >= TCP_HEADER ? (tcp[12] >> 4) * 4u : 0;
     if (of_tcp < TCP_HEADER || of_tcp > length || in_cksum(tcp, length, in_pseudo_sum(ip, IPPROTO_TCP, length)))
@@ -73,9 +63,8 @@ static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
     tcp_options_read(tcp + TCP_HEADER, of_tcp - TCP_HEADER, &s->options);
     m_adj(m, header + of_tcp);
     m->m_len = s->length;
-    bool hosts = looped ? loop_has(s->ends.laddr) && loop_has(s->ends.faddr)
-                        : s->ends.laddr == net_own.ip && is_host(s->ends.faddr);
-    return hosts && s->ends.lport && s->ends.fport;
+    bool to_one = loop_is(ip) ? loop_has(s->ends.laddr) : s->ends.laddr == net_own.ip; /* RFC 1122, 4.2.3.10 */
+    return to_one && s->ends.faddr && s->ends.lport && s->ends.fport;
 }
 
 static void drop_data(struct segment *s)
@@ -101,7 +90,7 @@ static void take_syn(struct tcpcb *tp, struct segment *s)
     tp->irs = s->seq;
     tp->rcv_nxt = tp->rcv_adv = s->seq + 1;
     tcp_agree(tp, &s->options);
-    tp->cwnd = tp->mss > 2190 ? 2 * tp->mss : tp->mss > 1095 ? 3 * tp->mss : 4 * tp->mss; /* RFC 5681, 3.1 */
+    tp->cwnd = tcp_first_window(tp);
     s->seq++;
     s->flags &= ~TH_SYN;
 }
@@ -256,9 +245,9 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
  */
 static uint32_t round_trip(const struct tcpcb *tp, const struct segment *s)
 {
-    uint32_t took = tp->times && s->options.has_times ? tcp_time(tp) - s->options.echo : UINT32_MAX;
-    if (took <= UINT16_MAX)
-        return MIN(took * EIGHTHS_OF_TIME >> 16, 8 * TCP_RTO_MOST);
+    uint32_t took = tp->times && s->options.has_times ? tcp_eighths_since(tp, s->options.echo) : UINT32_MAX;
+    if (took != UINT32_MAX)
+        return MIN(took, 8 * TCP_RTO_MOST);
     return tp->rtt ? 8 * (tp->rtt - 1) : UINT32_MAX;
 }
 
@@ -638,6 +627,12 @@ static void process(struct tcpcb *tp, struct segment *s)
     data(tp, s);
 }
 
+/* One that was bound when it was found may be another peer's by now. */
+static bool is_for(const struct inpcb *inp, const struct tcp_ends *ends)
+{
+    return !inp->fport || (inp->fport == ends->fport && inp->faddr == ends->faddr);
+}
+
 void tcp_input(struct mbuf *m, uint32_t header)
 {
     struct segment s;
@@ -654,7 +649,7 @@ void tcp_input(struct mbuf *m, uint32_t header)
     if (inp) {
         struct tcpcb *tp = tcb_of(inp), *new = 0;
         pcb_lock(&inp->lock);
-        if (inp->closing) {
+        if (inp->closing || !is_for(inp, &s.ends)) {
             refuse(&s);
         } else if (!inp->fport) {
             new = listens(tp, &s);

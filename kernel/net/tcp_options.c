@@ -15,6 +15,8 @@
 #define OPTION_TIMES 8
 #define MSS_OWN (IP_MTU - IP_HEADER - TCP_HEADER)
 #define MSS_LEAST 64       /* of the other side: less would be nothing but headers */
+#define EIGHTHS_OF_TIME /* eighths of a tick of the slow timer in one of the timestamps' clock, times 2^16 */ \
+    ((uint32_t)(((8ull * TCP_SLOW_HZ << TCP_TIME_SHIFT) << 16) / CLOCK_HZ))
 #define AGE_SHIFT 24       /* cycles of a unit in which the age of TS.Recent is counted */
 #define AGE_MOST ((24ull * 24 * 3600 * CLOCK_HZ) >> AGE_SHIFT) /* RFC 7323, 5.5 */
 
@@ -139,6 +141,12 @@ void tcp_choose_scale(struct tcpcb *tp)
 uint32_t tcp_time(const struct tcpcb *tp)
 {
     return (uint32_t)(cycles64() >> TCP_TIME_SHIFT) + tp->time_offset;
+}
+
+uint32_t tcp_eighths_since(const struct tcpcb *tp, uint32_t time)
+{
+    uint32_t took = tcp_time(tp) - time;
+    return took <= UINT16_MAX ? took * EIGHTHS_OF_TIME >> 16 : UINT32_MAX;
 }
 
 void tcp_take_time(struct tcpcb *tp, uint32_t time)

@@ -219,6 +219,8 @@ static uint32_t account(struct tcpcb *tp, struct plan *p)
     bool is_new = p->length || p->flags & (TH_SYN | TH_FIN) || tp->timer[TCPT_PERSIST];
     uint32_t seq = is_new ? tp->snd_nxt : tp->snd_max;
     uint32_t takes = p->length + !!(p->flags & TH_SYN) + !!(p->flags & TH_FIN);
+    if (takes)
+        tp->sent_at = tcp_time(tp);
     if (!tp->force || !tp->timer[TCPT_PERSIST]) {
         tp->snd_nxt += takes;
         tp->sent_fin |= !!(p->flags & TH_FIN);
@@ -289,6 +291,9 @@ void tcp_output(struct tcpcb *tp)
 {
     if (tp->inp.closing || tp->state == TCPS_LISTEN || tp->state == TCPS_CLOSED)
         return;
+    /* RFC 5681, 4.1: acknowledgements that pace what is sent come no more, and the network may be another. */
+    if (tp->snd_max == tp->snd_una && tcp_eighths_since(tp, tp->sent_at) > 8 * tp->rto)
+        tp->cwnd = MIN(tp->cwnd, tcp_first_window(tp));
     if (tcp_sack_recovers(tp))
         tcp_sack_gaps(tp);
     while (send_one(tp))

@@ -90,7 +90,8 @@ bool tcp_sack_take(struct tcpcb *tp, uint32_t ack, const struct tcp_options *o)
     bool is_new = false;
     for (uint32_t i = 0; tp->sacks && i < o->blocks; i++) {
         struct tcp_range r = o->block[i];
-        if (seq_lt(ack, r.first) && seq_lt(r.first, r.end) && seq_leq(r.end, tp->snd_max))
+        uint32_t first = r.first - ack, end = r.end - ack; /* compared as distances: no pair of numbers wraps */
+        if (first && first < end && end <= tp->snd_max - ack)
             is_new |= tcp_sack_add(tp, r);
     }
     return is_new;

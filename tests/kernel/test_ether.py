@@ -127,8 +127,9 @@ def bad_frames(chance, count):
         (raw(frames.ethernet(frames.ipv4(frames.icmp(8, 1, b"")[:7]))), "icmp_bad"),
         (raw(frames.ethernet(frames.ipv4(frames.icmp(13, 1, b"")))), "icmp_ignored"),
         (raw(frames.BROADCAST + good[6:]), "ip_other"), (raw(frames.echo(1, 40, to=0xffffffff)), "icmp_ignored"),
-        *((raw(frames.echo(1, 40, source=nobody)), "icmp_ignored") for nobody in (
-            0, 0x00000105, 0x7f000001, 0xe0000001, 0xf0000001, 0xffffffff, 0x0a000000, 0x0a0000ff, frames.OUR_IP)),
+        (raw(frames.echo(1, 40, source=0)), "icmp_ignored"),
+        *((raw(frames.echo(1, 40, source=nobody)), "ip_bad") for nobody in (
+            0x00000105, 0x7f000001, 0xe0000001, 0xf0000001, 0xffffffff, 0x0a000000, 0x0a0000ff, frames.OUR_IP)),
         (raw(frames.ethernet(frames.ipv4(b"\0\1\0\2\0\7\0\0", protocol=17))), "udp_bad"),
         (raw(frames.ethernet(frames.ipv4(b"\0\1\0\2\0\x08\0\0", protocol=17))), "udp_no_port"),
         (raw(frames.ethernet(bytes(28), frames.ARP)), "arp_bad"),

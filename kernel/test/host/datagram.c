@@ -245,6 +245,7 @@ static void all_has_gone(void)
 static struct kept {
     struct file file;
     struct ends ends;
+    uint32_t bound; /* the address that it is bound to */
     uint32_t made; /* its number: of two that fit alike, the younger one gets what comes */
     uint32_t first, count, room, number[WAITING_MOST], faddr[WAITING_MOST], fport[WAITING_MOST];
 } kept[SOCKETS];
@@ -287,6 +288,16 @@ static void take_one(struct kept *k)
     }
 }
 
+static void connect_one(struct kept *k)
+{
+    uint32_t fport = random_below(&dice, 3), faddr = fport ? PEER_IP : 0;
+    CHECK_EQUAL(datagram_connect(k->file.data, faddr, fport), 0);
+    k->ends.faddr = faddr;
+    k->ends.fport = fport;
+    k->ends.laddr = k->bound || !faddr ? k->bound : OUR_IP;
+    CHECK_EQUAL(datagram_ends(k->file.data).laddr, k->ends.laddr);
+}
+
 static void model_step(uint32_t number)
 {
     struct kept *k = &kept[random_below(&dice, SOCKETS)];
@@ -310,20 +321,15 @@ static void model_step(uint32_t number)
         int should = k->ends.lport ? -EINVAL : 0;
         CHECK_EQUAL(datagram_bind(k->file.data, to.laddr, to.lport), should);
         if (!should) {
-            k->ends.laddr = to.laddr;
+            k->ends.laddr = k->bound = to.laddr;
             k->ends.lport = to.lport;
         }
         break;
     }
-    case 3: {
-        uint32_t fport = random_below(&dice, 3), faddr = fport ? PEER_IP : 0;
-        if (!k->file.data || !k->ends.lport)
-            break;
-        CHECK_EQUAL(datagram_connect(k->file.data, faddr, fport), 0);
-        k->ends.faddr = faddr;
-        k->ends.fport = fport;
+    case 3:
+        if (k->file.data && k->ends.lport)
+            connect_one(k);
         break;
-    }
     case 4:
     case 5:
     case 6:
@@ -583,6 +589,113 @@ HOST_TEST(datagrams_of_any_size_cross_the_loop_back)
     CHECK_EQUAL(sent, 0);
     datagram_ops.close(&a);
     datagram_ops.close(&b);
+    all_has_gone();
+}
+
+/* RFC 1122, 3.2.1.3: what says that it is from where no other host can be is nobody's, whatever socket waits. */
+HOST_TEST(what_came_from_no_other_host_is_nobodys)
+{
+    static const uint32_t senders[] = {PEER_IP,     0x0a0000feu,      0x08080808u, 0,           OUR_IP,
+                                       0x7f000001u, 0x7fffffff,       0x0a0000ffu, 0x0a000000u, 0xe0000001u,
+                                       0xf0000001u, INADDR_BROADCAST, 5,           0x00ffffffu};
+    begin(10);
+    for (unsigned connected = 0; connected < 2; connected++)
+        for (unsigned i = 0; i < sizeof senders / sizeof *senders; i++) {
+            struct file f = file_for(datagram_create(), O_NONBLOCK);
+            waiting = f;
+            CHECK_EQUAL(datagram_bind(f.data, 0, 7), 0);
+            if (connected)
+                datagram_connect(f.data, senders[i], 5); /* where that is possible */
+            input(make(senders[i], 5, OUR_IP, 7, 10, true));
+            CHECK_EQUAL(read_some(100), i < 4 ? 10 : -EAGAIN);
+            datagram_ops.close(&f);
+        }
+    all_has_gone();
+}
+
+/* Whatever address of its own a host sends to: that nobody has the port is heard. */
+HOST_TEST(who_sends_to_the_own_host_hears_that_nobody_is_there)
+{
+    static const uint32_t own[] = {OUR_IP, 0x7f000001u, 0x7f000009u};
+    begin(11);
+    for (unsigned i = 0; i < 3; i++) {
+        struct file f = file_for(datagram_create(), O_NONBLOCK);
+        waiting = f;
+        CHECK_EQUAL(datagram_connect(f.data, own[i], 9), 0);
+        CHECK_EQUAL(send_to(f.data, 0, 0), 5);
+        CHECK_EQUAL(read_some(10), -ECONNREFUSED);
+        CHECK_EQUAL(read_some(10), -EAGAIN);
+        datagram_ops.close(&f);
+    }
+    all_has_gone();
+}
+
+/* Whoever has said that all are meant may send to all: a frame to all, and this host is one of them. */
+HOST_TEST(what_is_sent_to_all_goes_to_all)
+{
+    static const uint32_t all[] = {0x0a0000ffu, INADDR_BROADCAST};
+    int one = 1;
+    begin(12);
+    for (unsigned i = 0; i < 2; i++) {
+        struct file f = file_for(datagram_create(), O_NONBLOCK);
+        waiting = f;
+        CHECK_EQUAL(datagram_option(f.data, USER_SOL_SOCKET, USER_SO_BROADCAST, &one, true), 0);
+        for (unsigned listens = 0; listens < 2; listens++) {
+            unsigned before = sent;
+            CHECK_EQUAL(send_to(f.data, all[i], 9), 5);
+            CHECK_EQUAL(sent - before, 1);
+            CHECK(!memcmp(last->m_data, (const uint8_t[]){255, 255, 255, 255, 255, 255}, 6));
+            CHECK_EQUAL(get32(last->m_data + ETHER_HEADER + 16), all[i]);
+            CHECK_EQUAL(get32(last->m_data + ETHER_HEADER + 12), OUR_IP);
+            CHECK_EQUAL(read_some(100), listens ? 5 : -EAGAIN);
+            CHECK_EQUAL(net_counts().icmp_errors, 0); /* nobody is told that a port is nobody's */
+            if (!listens) {
+                datagram_ops.close(&f);
+                f = file_for(datagram_create(), O_NONBLOCK);
+                waiting = f;
+                CHECK_EQUAL(datagram_option(f.data, USER_SOL_SOCKET, USER_SO_BROADCAST, &one, true), 0);
+                CHECK_EQUAL(datagram_bind(f.data, 0, 9), 0);
+            }
+        }
+        memory_is_out = true;
+        CHECK_EQUAL(send_to(f.data, all[i], 9), -ENOBUFS);
+        memory_is_out = false;
+        int none = 0;
+        CHECK_EQUAL(datagram_option(f.data, USER_SOL_SOCKET, USER_SO_BROADCAST, &none, true), 0);
+        CHECK_EQUAL(send_to(f.data, all[i], 9), -EACCES);
+        datagram_ops.close(&f);
+    }
+    all_has_gone();
+}
+
+/* What came for all goes to each socket that it fits, whoever has no room; to none that has another address. */
+HOST_TEST(what_comes_for_all_goes_to_all)
+{
+    struct file files[6];
+    unsigned has[6] = {0};
+    int one = 1;
+    begin(13);
+    for (unsigned i = 0; i < 6; i++) {
+        files[i] = file_for(datagram_create(), O_NONBLOCK);
+        CHECK_EQUAL(datagram_option(files[i].data, USER_SOL_SOCKET, USER_SO_REUSEADDR, &one, true), 0);
+        CHECK_EQUAL(datagram_bind(files[i].data, i == 1 ? OUR_IP : 0, i == 2 ? 8 : 7), 0);
+    }
+    CHECK_EQUAL(datagram_connect(files[3].data, PEER_IP, 54), 0);
+    for (unsigned n = 0; n < 500; n++) {
+        bool out = !random_below(&dice, 5);
+        input(make(PEER_IP, 53, random_below(&dice, 2) ? 0x0a0000ffu : INADDR_BROADCAST, 7, 10, true));
+        for (unsigned i = 0; i < 6; i++)
+            has[i] += (i == 0 || i > 3) && has[i] < RECEIVE_BUFFER / MBUF_BYTES;
+        for (unsigned i = 0; out && i < 6; i++)
+            for (waiting = files[i]; random_below(&dice, 8);) {
+                CHECK_EQUAL(read_some(100), has[i] ? 10 : -EAGAIN);
+                if (has[i])
+                    has[i]--;
+            }
+    }
+    CHECK(net_counts().udp_full);
+    for (unsigned i = 0; i < 6; i++)
+        datagram_ops.close(&files[i]);
     all_has_gone();
 }
 

@@ -234,7 +234,7 @@ HOST_TEST(who_is_not_known_is_asked_for_and_gets_the_last_packet)
 {
     begin();
     uint8_t frame[1600] __attribute__((aligned(8)));
-    for (uint32_t number = 1; number <= 3; number++) {
+    for (uint32_t number = 1; number <= 3; number++, now += CLOCK_HZ) {
         input(frame, echo_frame(frame, number, 4, 0));
         CHECK_EQUAL(sent_count, 1);
         CHECK_EQUAL(get16(sent[0]->m_data + 12), ETHERTYPE_ARP);
@@ -248,6 +248,46 @@ HOST_TEST(who_is_not_known_is_asked_for_and_gets_the_last_packet)
     forget();
     CHECK_EQUAL(m_in_use(), 0);
     CHECK_EQUAL(net_counts().arp_dropped, 2);
+}
+
+/*
+ * RFC 1122, 2.3.2.1: packets to who does not answer bring no flood of questions, and who is said to be away for twenty
+ * minutes is asked for again; the packet that asked goes when the answer comes.
+ */
+HOST_TEST(questions_are_asked_less_and_less_often_and_answers_grow_old)
+{
+    begin();
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    uint64_t last_asked = 0, least = 0;
+    unsigned asked = 0, number = 0;
+    for (uint64_t end = now + 20ull * CLOCK_HZ; now < end; now += CLOCK_HZ / 5000) {
+        input(frame, echo_frame(frame, ++number & 0xffff, 4, 0));
+        CHECK(sent_count <= 1);
+        if (sent_count) {
+            CHECK_EQUAL(get16(sent[0]->m_data + 12), ETHERTYPE_ARP);
+            CHECK(!asked || now - last_asked >= least);
+            least = asked ? MIN(2 * (now - last_asked), CLOCK_HZ) : CLOCK_HZ / 2000;
+            least = MIN(least, CLOCK_HZ) * 3 / 4;
+            last_asked = now;
+            asked++;
+        }
+        forget();
+    }
+    CHECK(asked >= 25 && asked <= 31); /* once a second in the end, and soon at first */
+    for (unsigned days = 0; days < 3; days++) {
+        input(frame, arp_frame(frame, 2, PEER_IP, OUR_IP));
+        CHECK_EQUAL(sent_count, 1);
+        CHECK_EQUAL(get16(sent[0]->m_data + ETHER_HEADER + IP_HEADER + 6), number & 0xffff);
+        forget();
+        for (unsigned minute = 0; minute < 25; minute++, now += 60ull * CLOCK_HZ) {
+            input(frame, echo_frame(frame, ++number & 0xffff, 4, 0));
+            CHECK_EQUAL(sent_count, 1);
+            CHECK_EQUAL(get16(sent[0]->m_data + 12), minute < 20 ? ETHERTYPE_IP : ETHERTYPE_ARP);
+            forget();
+        }
+    }
+    arp_forget();
+    CHECK_EQUAL(m_in_use(), 0);
 }
 
 /* RFC 826 and 5227: every packet of ARP's, from every host, is answered, taken, told of or left as they say. */

@@ -18,6 +18,8 @@ static const struct net_address host_address = {{2, 'I', 'L', 'K', 0, 2}, OUR_IP
 static void peer_says_its_address(void)
 {
     struct mbuf *m = m_get();
+    if (!m)
+        return; /* the answer is lost */
     m->m_data += ETHER_HEADER;
     m->m_len = 28;
     memcpy(m->m_data, (const uint8_t[]){0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 1}, 14);

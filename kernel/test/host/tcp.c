@@ -905,7 +905,8 @@ HOST_TEST(no_segment_of_nobody_begins_a_connection)
         input_frame(length);
         CHECK_EQUAL(objects, had);
     }
-    CHECK_EQUAL(net_counts().tcp_bad, 6);
+    CHECK_EQUAL(net_counts().tcp_bad, 1); /* IP has dropped the others */
+    CHECK_EQUAL(net_counts().ip_bad, 5);
     k_close(listening);
     ended();
 }
@@ -1695,6 +1696,64 @@ HOST_TEST(without_descriptors_there_are_no_sockets)
     }
 }
 
+/* Whoever comes first, two have a port only if neither has it for any address, and theirs are not the same. */
+HOST_TEST(two_have_a_port_only_for_different_addresses)
+{
+    static const uint32_t own[] = {0, OUR_IP, 0x7f000001u, 0x7f000002u};
+    begin();
+    for (unsigned n = 0; n < 32; n++) {
+        uint32_t first = own[n % 4], second = own[n / 4 % 4];
+        int fd[2] = {k_socket(), k_socket()};
+        CHECK_EQUAL(CALL(sys_bind, (uint32_t)fd[0], address(first, 7), sizeof(struct user_sockaddr_in)), 0);
+        if (n / 16)
+            CHECK_EQUAL(CALL(sys_listen, (uint32_t)fd[0], 1), 0);
+        int should = !first || !second || first == second ? -EADDRINUSE : 0;
+        CHECK_EQUAL(CALL(sys_bind, (uint32_t)fd[1], address(second, 7), sizeof(struct user_sockaddr_in)), should);
+        close_all();
+    }
+    all_has_gone();
+}
+
+static unsigned connects_in; /* steps of a thread until another one connects */
+
+static void others_connect(void)
+{
+    if (depth || on_designated || master || host_locks_held || sync_hart()->level || !connects_in || --connects_in)
+        return;
+    depth++;
+    k_connect(c.fd, c.peer);
+    depth--;
+}
+
+/* A SYN finds a socket that is bound, and before it has the lock that socket asks another peer for a connection. */
+HOST_TEST(a_segment_that_found_one_that_was_bound_is_not_of_its_connection)
+{
+    for (unsigned step = 1; step < 40; step++) {
+        prepare(1000);
+        c.fd = k_socket();
+        CHECK_EQUAL(CALL(sys_bind, (uint32_t)c.fd, address(0, c.kernel), sizeof(struct user_sockaddr_in)), 0);
+        uint16_t peer = c.peer;
+        connects_in = step;
+        struct seg other = {.flags = S, .seq = 77, .kernel = c.kernel, .peer = (uint16_t)(peer + 1), .window = 100};
+        host_before_write = host_section_begins = others_connect;
+        input(&other);
+        host_before_write = host_section_begins = 0;
+        if (connects_in) /* the segment had no more steps */
+            CHECK_EQUAL(k_connect(c.fd, c.peer), -EINPROGRESS);
+        while (checked(0), log_first != log_end) {
+            last = logged[log_first++ % LOGGED];
+            if (last.peer == peer)
+                c.iss = last.seq;
+            else
+                CHECK(last.flags & R);
+        }
+        CHECK_EQUAL(state(), TCPS_SYN_SENT);
+        say(S | A, PEER(0), US(1), 0);
+        EXPECT(A, US(1), PEER(1), 0);
+        ended();
+    }
+}
+
 /* Whatever was to be sent when memory was out is sent when there is some, without anybody's help. */
 HOST_TEST(what_memory_was_out_for_goes_later)
 {
@@ -1807,6 +1866,107 @@ HOST_TEST(calls_wait_for_what_they_ask_for)
     ended();
 }
 
+static int k_receive(int fd, uint32_t n, uint32_t flags)
+{
+    return CALL(sys_recvfrom, (uint32_t)fd, USER_AT + USER_DATA, n, flags);
+}
+
+static uint32_t comes, came; /* of what comes while somebody waits: bytes in all, and so far */
+
+static void more_comes(void)
+{
+    while (log_first != log_end)
+        last = logged[log_first++ % LOGGED];
+    if (came == comes) {
+        say(F | A, PEER(1 + came), US(1), 0);
+        return;
+    }
+    uint32_t n = comes - came < 700 ? comes - came : 700, room = last.ack + last.window - PEER(1 + came);
+    CHECK(room); /* who waits for more has said that there is room for it */
+    n = n < room ? n : room;
+    say(A, PEER(1 + came), US(1), n);
+    came += n;
+}
+
+static void has_come(uint32_t first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        CHECK_EQUAL(user[USER_DATA + i], (uint8_t)((1 + first + i) * 7));
+    memset(user + USER_DATA, 0, n);
+}
+
+/* Of recv: a look leaves what is there, a call that does not wait says so, and one for all gets all up to the end. */
+HOST_TEST(who_receives_looks_waits_for_all_or_not_at_all)
+{
+    established(1000, true);
+    files[c.fd]->flags = 0;
+    sleeps = 0;
+    CHECK_EQUAL(k_receive(c.fd, 10, USER_MSG_DONTWAIT), -EAGAIN);
+    CHECK_EQUAL(k_receive(c.fd, 10, USER_MSG_DONTWAIT | USER_MSG_PEEK), -EAGAIN);
+    CHECK_EQUAL(k_receive(c.fd, 10, USER_MSG_NOSIGNAL), -EOPNOTSUPP);
+    say(A, PEER(1), US(1), 1460);
+    say(A, PEER(1461), US(1), 1460);
+    say(A, PEER(2921), US(1), 80);
+    for (uint32_t n = 1; n < 4000; n += 37) {
+        uint32_t is = n < 3000 ? n : 3000;
+        CHECK_EQUAL(k_receive(c.fd, n, USER_MSG_PEEK), (int)is);
+        has_come(0, is);
+    }
+    CHECK_EQUAL(CALL(sys_recvfrom, (uint32_t)c.fd, 4, 10, USER_MSG_PEEK), -EFAULT);
+    CHECK_EQUAL(k_receive(c.fd, 1000, 0), 1000);
+    has_come(0, 1000);
+    CHECK_EQUAL(k_receive(c.fd, 4000, USER_MSG_WAITALL | USER_MSG_DONTWAIT), 2000);
+    has_come(1000, 2000);
+    sleeps = more_comes;
+    came = 3000;
+    comes = 30000;
+    CHECK_EQUAL(k_receive(c.fd, 50, USER_MSG_PEEK), 50);
+    has_come(3000, 50);
+    CHECK_EQUAL(k_receive(c.fd, 20000, USER_MSG_WAITALL), 20000); /* more than the buffer holds */
+    has_come(3000, 20000);
+    CHECK_EQUAL(k_receive(c.fd, 20000, USER_MSG_WAITALL), 7000); /* and then the end */
+    has_come(23000, 7000);
+    sleeps = 0;
+    CHECK_EQUAL(k_receive(c.fd, 10, USER_MSG_WAITALL), 0);
+    CHECK_EQUAL(k_receive(c.fd, 10, USER_MSG_PEEK), 0);
+    ended();
+}
+
+HOST_TEST(who_sends_to_nobody_gets_the_signal_unless_it_says_no)
+{
+    established(1000, true);
+    CHECK_EQUAL(CALL(sys_sendto, (uint32_t)c.fd, USER_AT + USER_DATA, 10, USER_MSG_DONTWAIT), 10);
+    EXPECT(A, US(1), PEER(1), 10);
+    CHECK_EQUAL(CALL(sys_sendto, (uint32_t)c.fd, USER_AT + USER_DATA, 10, USER_MSG_PEEK), -EOPNOTSUPP);
+    files[c.fd]->flags = 0;
+    int n;
+    while ((n = CALL(sys_sendto, (uint32_t)c.fd, USER_AT + USER_DATA, 5000, USER_MSG_DONTWAIT)) > 0)
+        ;
+    CHECK_EQUAL(n, -EAGAIN);
+    CHECK_EQUAL(k_shutdown(c.fd, USER_SHUT_WR), 0);
+    broken_pipes = 0;
+    CHECK_EQUAL(CALL(sys_sendto, (uint32_t)c.fd, USER_AT + USER_DATA, 10, USER_MSG_NOSIGNAL), -EPIPE);
+    CHECK_EQUAL(broken_pipes, 0);
+    CHECK_EQUAL(CALL(sys_sendto, (uint32_t)c.fd, USER_AT + USER_DATA, 10, 0), -EPIPE);
+    CHECK_EQUAL(broken_pipes, 1);
+    ended();
+}
+
+/* A second call waits for the connection that the first one, which was interrupted, asked for. */
+HOST_TEST(who_asks_again_waits_for_the_connection)
+{
+    sleeps = peer_acts;
+    slept = 0;
+    prepare(1000);
+    asks_peer();
+    CHECK_EQUAL(k_connect(c.fd, c.peer), -EALREADY);
+    files[c.fd]->flags = 0;
+    CHECK_EQUAL(k_connect(c.fd, c.peer), 0);
+    CHECK_EQUAL(slept, 1);
+    CHECK_EQUAL(k_connect(c.fd, c.peer), -EISCONN);
+    ended();
+}
+
 HOST_TEST(all_arrives_whatever_memory_is_out_meanwhile)
 {
     for (unsigned turn = 0; turn < 3; turn++) {
@@ -1891,8 +2051,11 @@ static void hostile_options(struct seg *s, const struct tcpcb *tp)
         case 4: add_option(s, 1, 1); break;
         default:
             add_option(s, 0x0512, 2);
-            for (unsigned i = 0; i < 4; i++)
-                add_option(s, una + random_below(&dice, sent + 3) - 1, 4);
+            for (unsigned i = 0, far = random_below(&dice, 4); i < 4; i++)
+                add_option(s,
+                           far ? una + random_below(&dice, sent + 3) - 1
+                               : una + (random_below(&dice, 4) << 30) + random_below(&dice, 5) - 2,
+                           4);
         }
     }
     while (s->option_bytes % 4)
@@ -1944,6 +2107,21 @@ static void hostile_segment(void)
         }
     }
     input_frame(length);
+}
+
+/* What is kept of selective acknowledgements: ranges in order, with gaps, of numbers that are on their way. */
+static void check_sacked(void)
+{
+    for (int fd = 0; fd < FILES; fd++) {
+        const struct tcpcb *tp = files[fd] ? tcb_at(fd) : 0;
+        uint32_t end = 0;
+        for (uint32_t i = 0; tp && i < tp->sacked_count; i++) {
+            uint32_t first = tp->sacked[i].first - tp->snd_una;
+            CHECK(first > end && first < tp->snd_max - tp->snd_una);
+            end = tp->sacked[i].end - tp->snd_una;
+            CHECK(end > first && end <= tp->snd_max - tp->snd_una);
+        }
+    }
 }
 
 static void user_does_anything(void)
@@ -1999,6 +2177,7 @@ HOST_TEST(segments_of_any_content_take_nothing_down_and_leave_nothing)
             fail_from = allocations;
             fail_to = out ? UINT64_MAX : fail_from;
             hostile_segment();
+            check_sacked();
             if (!random_below(&dice, 3))
                 user_does_anything();
             if (!random_below(&dice, 20))

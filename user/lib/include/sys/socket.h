@@ -22,7 +22,9 @@ struct sockaddr {
 #define SOCK_CLOEXEC 0x40000
 #define SOCK_NONBLOCK 0x4000
 #define MSG_PEEK 0x2
+#define MSG_WAITALL 0x40
 #define MSG_DONTWAIT 0x80
+#define MSG_NOSIGNAL 0x20000
 #define SHUT_RD 0
 #define SHUT_WR 1
 #define SHUT_RDWR 2
@@ -30,6 +32,7 @@ struct sockaddr {
 #define SO_ACCEPTCONN 0x2
 #define SO_REUSEADDR 0x4
 #define SO_KEEPALIVE 0x8
+#define SO_BROADCAST 0x20
 #define SO_SNDBUF 0x1001
 #define SO_RCVBUF 0x1002
 #define SO_ERROR 0x1007
@@ -46,7 +49,7 @@ int getsockname(int fd, struct sockaddr *address, socklen_t *length);
 int getpeername(int fd, struct sockaddr *address, socklen_t *length);
 int setsockopt(int fd, int level, int name, const void *value, socklen_t length);
 int getsockopt(int fd, int level, int name, void *value, socklen_t *length);
-/* EOPNOTSUPP: flags that there are not; of a stream any but 0, and an address. */
+/* EOPNOTSUPP: flags that there are not. A stream takes no address, and gives none. */
 ssize_t sendto(int fd, const void *buffer, size_t length, int flags, const struct sockaddr *address,
                socklen_t of_address);
 ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *of_address);
