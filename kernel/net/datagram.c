@@ -234,7 +234,7 @@ static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends
 /* All of them get what came for all, each its own packet; the last one that of the caller. With the list's lock. */
 static bool datagram_queue_all(struct mbuf *m, const struct ends *of, struct datagram *last)
 {
-    for (struct datagram *d = datagrams; d != last; d = d->next) {
+    for (struct datagram *d = LIST_FIRST(&datagrams); d != last; d = LIST_NEXT(d, link)) {
         struct mbuf *copy = datagram_fits(&d->ends, of) ? m_copy(m) : 0;
         if (copy && !datagram_queue(d, copy, of))
             m_free(copy);
@@ -248,7 +248,7 @@ static bool to_socket(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t f
     bool takes = false, to_all = ip_is_all(laddr);
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
     struct datagram *d = receiver(&of);
-    for (struct datagram *next = d; to_all && next; next = next->next)
+    for (struct datagram *next = d; to_all && next; next = LIST_NEXT(next, link))
         d = datagram_fits(&next->ends, &of) ? next : d;
     if (d)
         takes = to_all ? datagram_queue_all(m, &of, d) : datagram_queue(d, m, &of);
