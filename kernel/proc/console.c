@@ -81,7 +81,7 @@ static int in_background(int number)
 
 /*
  * Whether the leader of the calling process's session has ended: it was its terminal, and may be another session's by
- * now.
+ * now. Who is left of that session reads its end, and has an error of everything else.
  */
 static bool has_hung_up(void)
 {
@@ -108,7 +108,7 @@ static struct terminal *terminal_of(struct file *f)
 static int console_file_write(struct file *f, struct transfer *t)
 {
     struct terminal *tp = terminal_of(f);
-    int done = 0, error = tp->modes.lflag & USER_TOSTOP ? in_background(USER_SIGTTOU) : 0;
+    int done = 0, error = has_hung_up() ? -EIO : tp->modes.lflag & USER_TOSTOP ? in_background(USER_SIGTTOU) : 0;
     while (t->left && !error) {
         char piece[TERMINAL_WRITE];
         uint32_t n = MIN(t->left, sizeof piece);
@@ -133,7 +133,7 @@ static int console_file_read(struct file *f, struct transfer *t)
 static int console_file_poll(struct file *f, int events)
 {
     if (has_hung_up())
-        return (events & (USER_POLLIN | USER_POLLOUT)) | USER_POLLHUP;
+        return (events & (USER_POLLIN | USER_POLLOUT)) | USER_POLLERR | USER_POLLHUP;
     return (terminal_is_readable(terminal_of(f)) ? events & USER_POLLIN : 0) | (events & USER_POLLOUT);
 }
 
@@ -214,6 +214,8 @@ static int console_file_ioctl(struct file *f, struct vm_map *map, uint32_t reque
     struct terminal *tp = terminal_of(f);
     struct user_termios modes;
     uint32_t n;
+    if (has_hung_up())
+        return request == USER_TIOCSPGRP ? -ENOTTY : -EIO;
     switch (request) {
     case USER_FIONREAD: n = terminal_readable(tp); return copyout(map, argument, &n, sizeof n);
     case USER_TIOCOUTQ: n = serial_unsent(tp->port); return copyout(map, argument, &n, sizeof n);

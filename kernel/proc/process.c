@@ -44,7 +44,7 @@ struct process_list processes;
 static struct process_list orphans;    /* children of init */
 static struct user_thread_list exited; /* nobody has joined them yet */
 static unsigned process_count, process_thread_count;
-static int last_id = INIT_ID;
+static int last_id;
 
 /* The children of `parent`, which is also what those who wait for them sleep on. */
 static struct process_list *children_of(struct process *parent)
@@ -134,6 +134,7 @@ void user_init(void)
     descriptors_of = table_of;
     process_id_of = id_of;
     vfs_caller_root = root_of_caller;
+    last_id = (int)bootargs_number(BOOT(kernel, user_id)) - 1;
     signals_init();
     limits_init();
     syscall_init();

@@ -70,6 +70,8 @@ KERNEL = (
     _number("inodes", 256, 100_000, "inodes in memory at a time", "inodes"),
     _text("swap", "", "a file that takes what has to leave memory, by its path"),
     _number("user.pages", None, 262_144, "pages of 4 KiB that processes can have, all together; what RAM has", "pages"),
+    _number("user.id", 2, 0x7fff_ffff, "number of the first process; the next ones count up, and begin anew",
+            least=2),
     _number("threads", None, MOST, "threads that there can be at most, those of the kernel with them; any number",
             "threads"),
     _number("vm.swap", 0, MOST, "pages of the RAM disk that takes what has to leave memory; half of RAM at most",

@@ -12,16 +12,20 @@ machine gives and the reason; what is listed and does not differ any more is wro
 """
 
 import argparse
+import contextlib
+import fcntl
 import fnmatch
 import itertools
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +37,8 @@ from tests.kernel.power_cuts import KERNELS, host
 SOURCES = Path(__file__).parent / "judge"
 HELPERS = ("run", "sh")
 FAMILIES = sorted(path.stem for path in SOURCES.glob("*.c") if path.stem not in HELPERS)
+TERMINALS = 6           # that judge/terminals.c may hang up
+FAST = "ram_read_latency=0"      # what is compared are results: an eighth fewer cycles give them
 LIMIT = 300             # seconds that the host has for all of them
 FLAGS = ("-D_GNU_SOURCE", "-Wno-unused", "-Wno-format-truncation")
 # What is wrong on purpose, gcc need not say.
@@ -128,12 +134,40 @@ def words(families: Mapping[str, int]) -> list[str]:
     return ["/bin", "/w", *(f"{name}:{part}" for name, part in families.items())]
 
 
+@contextlib.contextmanager
+def terminals() -> Iterator[list[int]]:
+    """Their descriptors, with numbers that no program meets. One hangs up when it is sent a form feed."""
+    pairs = [os.openpty() for _ in range(TERMINALS)]
+    slaves = [fcntl.fcntl(slave, fcntl.F_DUPFD, 200) for _, slave in pairs]
+    masters = {master for master, _ in pairs}
+    over = threading.Event()
+
+    def serve():
+        while not over.is_set():
+            for master in select.select(masters, [], [], 0.05)[0]:
+                if b"\f" in os.read(master, 4096):
+                    masters.discard(master)
+                    os.close(master)
+
+    server = threading.Thread(target=serve)
+    try:
+        for _, slave in pairs:
+            os.close(slave)
+        server.start()
+        yield slaves
+    finally:
+        over.set()
+        server.join()
+        for fd in (*slaves, *masters):
+            os.close(fd)
+
+
 def on_host(families: Mapping[str, int]) -> dict[str, str]:
     """What they print here, each with one of so many combinations, with a new folder for a root, as they change
     whatever they can, and that in memory if it can be: there are times and counts of links as POSIX has them, whatever
     the disk is mounted with."""
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as root:
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as root, terminals() as slaves:
         for name in ("bin", "w", "dev"):
             (Path(root) / name).mkdir()
         (Path(root) / "dev/null").write_text("")
@@ -141,8 +175,8 @@ def on_host(families: Mapping[str, int]) -> dict[str, str]:
             shutil.copy(host_program(name), f"{root}/bin/{name}")
         as_root = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
         subprocess.run([*as_root, "chroot", root, f"/bin/{HELPERS[0]}", *words(families)], check=True, timeout=LIMIT,
-                       env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, stdin=subprocess.DEVNULL, start_new_session=True,
-                       preexec_fn=as_by_login)
+                       env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TERMINALS": " ".join(map(str, slaves))},
+                       stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=as_by_login, pass_fds=slaves)
         return {name: (Path(root) / f"w/{name}.out").read_text(errors="replace") for name in families}
 
 
@@ -157,7 +191,8 @@ def on_machine(families: Mapping[str, int], folder: Path, harts: int, sync: str,
     disk.write_bytes(bytes(4096 << 10))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super,has_journal", "-J", "size=1",
          "-b", 1024, "-I", 128, "-N", 512, "-g", 1024, "-d", files, disk)
-    bootargs = f"run=user program=/bin/{HELPERS[0]} args={','.join(words(families))} root=disk0 hz=1000 {bootargs}"
+    bootargs = (f"run=user program=/bin/{HELPERS[0]} args={','.join(words(families))} root=disk0 hz=1000 {FAST} "
+                f"{bootargs}")
     run = boot(folder / "run", harts, sync, bootargs,
                options=DISK_BUILDS[sync] if options is None else options, machine=DEVICES, files=archive,
                more=["--disk", f"{disk},write=copy,profile=fast"], max_cycles=max_cycles, hang_cycles=max_cycles)

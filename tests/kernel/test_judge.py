@@ -7,15 +7,19 @@ from tests.kernel import judge
 
 PART = 499
 FILES = {"files": PART, "at": 1499, "system": 5, "mmap": 1}
-PROCESSES = {"vfork": 4, "waits": 4, "signals": 3, "exec": 5, "jobs": 4, "limits": 1, "rlimits": 2}
+PROCESSES = {"vfork": 4, "waits": 4, "signals": 3, "exec": 5, "jobs": 4, "limits": 1, "rlimits": 2,
+             "terminals": 1}
 THREADS = {"threads": 1, "pipes": 10, "contexts": 1, "locks": 9, "timers": 1, "cancel": 1}
 LEFT_OUT = {"directories", "links", "rename", "streams", "times"}       # they take longest
 
 
-@pytest.mark.parametrize("families, harts, sync", [(FILES, 1, "cli-optim"), (PROCESSES, 1, "spl-optim"),
-                                                   (THREADS, 2, "cli-optim")], ids=["files", "processes", "threads"])
-def test_calls_give_what_linux_gives(tmp_path, families, harts, sync):
-    verdict = judge.judge(tmp_path, families, harts, sync)
+# Numbers of processes that have more than 16 bits, and that begin anew.
+@pytest.mark.parametrize("families, harts, sync, first", [
+    (FILES, 1, "cli-optim", 2), (PROCESSES, 1, "spl-optim", 2**31 - 100), (THREADS, 2, "cli-optim", 2**15 - 1)],
+    ids=["files", "processes", "threads"])
+def test_calls_give_what_linux_gives(tmp_path, families, harts, sync, first):
+    verdict = judge.judge(tmp_path, families, harts, sync, bootargs=f"journal=1 user.id={first}",
+                          max_cycles=400_000_000)
     print(verdict.report())
     assert not verdict.wrong, verdict.report()
     assert all(count > 15 for count in verdict.lines.values()) and sum(verdict.lines.values()) > 200

@@ -54,6 +54,7 @@ enum point {
     PSELECT,
     WRITE,
     ACCEPT,
+    CONNECT,
     RECV,
     OPEN,
     TEST,
@@ -82,6 +83,7 @@ static const char *const names[] = {"read",
                                     "pselect",
                                     "write",
                                     "accept",
+                                    "connect",
                                     "recv",
                                     "open",
                                     "pthread_testcancel"};
@@ -107,8 +109,24 @@ static void full(int fd)
 }
 
 static const char *self;
-static int lock_fd, listening, datagrams;
+static int lock_fd, listening, datagrams, connecting;
+static struct sockaddr_in full_port; /* whose queue is full: who connects waits */
 static pid_t child;
+
+static void fill_port(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    socklen_t length = sizeof full_port;
+    full_port = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    bind(fd, (struct sockaddr *)&full_port, sizeof full_port);
+    listen(fd, 1);
+    getsockname(fd, (struct sockaddr *)&full_port, &length);
+    for (int i = 0; i < 4; i++) {
+        int other = socket(AF_INET, SOCK_STREAM, 0);
+        fcntl(other, F_SETFL, O_NONBLOCK);
+        connect(other, (struct sockaddr *)&full_port, sizeof full_port);
+    }
+}
 
 /* Waits for ever, unless it is cancelled. */
 static void waits_in(enum point point)
@@ -161,6 +179,7 @@ static void waits_in(enum point point)
     case PSELECT: pselect(ends[0] + 1, &set, 0, 0, &ten, &none); break;
     case WRITE: write(ends[1], &c, 1); break;
     case ACCEPT: accept(listening, 0, 0); break;
+    case CONNECT: connect(connecting, (struct sockaddr *)&full_port, sizeof full_port); break;
     case RECV: recv(datagrams, &c, 1, MSG_PEEK); break;
     case OPEN: open("fifo", O_RDONLY); break;
     default:
@@ -377,6 +396,7 @@ int main(int argc, char **argv)
     listening = socket(AF_INET, SOCK_STREAM, 0);
     datagrams = socket(AF_INET, SOCK_DGRAM, 0);
     say("sockets %d, listens %d", listening >= 0 && datagrams >= 0, listen(listening, 1));
+    fill_port();
     for (int early = 0; early < 2; early++)
         for (enum point point = 0; point < POINTS; point++) {
             int write_end = ends[1], read_end = ends[0];
@@ -384,7 +404,11 @@ int main(int argc, char **argv)
                 pipe(ends);
                 full(ends[1]);
             }
+            if (point == CONNECT)
+                connecting = socket(AF_INET, SOCK_STREAM, 0);
             one(point, early);
+            if (point == CONNECT)
+                close(connecting);
             if (point == WRITE) {
                 close(ends[0]);
                 close(ends[1]);

@@ -19,5 +19,6 @@ struct sockaddr_in {
 #define IPPROTO_UDP 17
 #define INADDR_ANY ((in_addr_t)0)
 #define INADDR_BROADCAST ((in_addr_t)0xffffffff)
+#define INADDR_LOOPBACK ((in_addr_t)0x7f000001)
 #define INADDR_NONE ((in_addr_t)0xffffffff)
 #endif
