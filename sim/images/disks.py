@@ -1,11 +1,13 @@
 """Images of disks that experiments boot from: ext2, made by the host's e2fsprogs, the same to the byte everywhere.
 
-`andrew` is what the Modified Andrew Benchmark works on and with; docs/results-storage.md says what that is."""
+`andrew` is what the Modified Andrew Benchmark works on and with; docs/results-storage.md says what that is. `webstone`
+has a web server, its clients and what it serves."""
 
 import functools
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -134,6 +136,29 @@ def _tree(name: str, held: Mapping[str, Path], compiled: Iterable[str]) -> dict[
         f"{name}.folders": _lines(folders), f"{name}.files": _lines(sorted(held)), f"{name}.compile": _lines(compiled)}
 
 
+# WebStone
+
+WEBSTONE_SIZES = {"500": 500, "5k": 5 << 10, "50k": 50 << 10, "500k": 500 << 10, "5m": 5 << 20}
+WEBSTONE_PERIOD = 8191  # as user/commands/webstone.c has it, which looks at every byte
+
+
+def webstone_file(size: int) -> bytes:
+    """What WebStone's file of that size holds: no block is like another, and no file like another."""
+    one = bytes((k * 2654435761 & 0xffffffff) >> 24 for k in range(WEBSTONE_PERIOD))
+    begin = size % WEBSTONE_PERIOD
+    return (one * (size // WEBSTONE_PERIOD + 2))[begin:begin + size]
+
+
+@functools.cache
+def webstone() -> Path:
+    """The disk of the web server, and of its clients: programs, and WebStone's files below /www."""
+    files: dict[str, bytes | Path] = {f"www/file{name}.html": webstone_file(size)
+                                      for name, size in WEBSTONE_SIZES.items()}
+    files |= {"bin/httpd": programs.build_port(programs.ports()["httpd"]),
+              "bin/webstone": programs.build_program([programs.USER / "commands/webstone.c"]), "dev/": b""}
+    return ext2_image(files, 6656, 64)
+
+
 PLACINGS = 5        # of each program of `mpd` in memory
 
 
@@ -155,4 +180,11 @@ def mpd() -> Path:
 
 
 # What `disk = "@NAME,..."` of an experiment's runs may name.
-IMAGES: dict[str, Callable[[], Path]] = {"andrew": andrew, "mpd": mpd}
+IMAGES: dict[str, Callable[[], Path]] = {"andrew": andrew, "mpd": mpd, "webstone": webstone}
+
+
+if __name__ == "__main__":
+    for _name in sys.argv[1:] or [""]:
+        if _name not in IMAGES:
+            sys.exit(f"disks: '{_name}' is none; give {', '.join(IMAGES)}")
+        print(IMAGES[_name]())

@@ -61,7 +61,7 @@ KERNEL = (
           "continues"),
     _baud("gdb.baud", 115_200, 10_000_000, "bit rate of the data port then"),
     _text("program", "hello", "run=user: a program of the image"),
-    _text("args", "", "run=user and run=andrew: words for the program, with commas between"),
+    _text("args", "", "run=user, run=andrew and the like: words for the program, with commas between"),
     _word("root", "archive", ("archive", "disk0", "disk1"), "what programs have for their root"),
     _number("bufs", 128, 1024, "buffers of the buffer cache", "buffers"),
     _number("bufchains", None, 1024, "chains of its hash, a power of two; 32 or more, by the number of buffers",
@@ -149,6 +149,7 @@ OF_FILES: dict[str, tuple[Parameter, ...]] = {
         _number("window", 600_000, 60_000_000, "for which each period lasts", "cycles"),
         _flag("feedback", "a full queue of the reader's holds the interface"),
         _number("late", 0, 10_000_000, "from the look at the queue until it is held", "cycles")),
+    "bench/ether_webstone": (_number("poll", 100, 100_000, "with crit_timing=1: between two polls", "ms"),),
     "bench/file_cost": (
         _number("iterations", 200, 100_000, "of each call", "calls", 1),
         _number("reads", 400, 1_000_000, "of each thread", "calls"),
