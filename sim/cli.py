@@ -106,12 +106,12 @@ def build(
 def report_command(
     directory: Annotated[Path, typer.Argument(help="a results directory")],
     into: Annotated[list[Path] | None, typer.Option(help="put tables between the marks of this document")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="the records name a Python file to make it: execute it, now "
-                                                        "and later")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="execute the Python file that makes the report, as the records "
+                                                        "name it, now and later")] = False,
 ):
     """Make the report of a results directory again, from its records.
 
-    Example:  ./interlock report build/results/pic-latency/2026-01-31T12-00-00 --into docs/results.md
+    Example:  ./interlock report build/results/pic-latency/2026-01-31T12-00-00
     """
     from sim.results import record, report
     if trust:

@@ -13,6 +13,7 @@ OURS = ("sim", "soc", "support", "firmware", "kernel", "user", "hw", "setup")
 INTERRUPTED = "interrupted: what was built and what has run is kept, the same command goes on from it"
 NO_MEMORY = "out of memory: close other programs, or give fewer --jobs"
 STATUS = 130            # of whatever was interrupted
+LOOP = "Symlink loop from "     # what Path.resolve() says
 _asked = 0              # how often the command was asked to end
 
 
@@ -85,7 +86,9 @@ def one_line(error: BaseException) -> str:
 
 
 def say(text: str):
+    """Tells the user, in one line whatever a name in it holds."""
     try:
+        text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
         print(f"interlock: {text}", file=sys.stderr, flush=True)
     except OSError:         # there is nobody to be told
         pass
@@ -106,6 +109,11 @@ def take_errors():
     threading.excepthook, sys.unraisablehook = in_thread, unraisable
 
 
+def is_text(word: str) -> bool:
+    """Whether a word of the command line was UTF-8; what was not can be neither printed nor recorded."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)
+
+
 def command() -> tuple[str, int]:
     """Carries the command out; gives what to say at its end, if anything, and its exit status."""
     import typer
@@ -114,6 +122,9 @@ def command() -> tuple[str, int]:
     from sim.commands.common import Failed
     from sim.experiments.schema import SettingError
     from sim.results.record import RecordError, disk_is_full, out_of_memory
+    for word in sys.argv[1:]:
+        if not is_text(word):
+            return f"{ascii(word)}: this is no UTF-8, in which names and values are given", 2
     try:
         status = app(prog_name="interlock", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -130,6 +141,10 @@ def command() -> tuple[str, int]:
         return str(error), error.status
     except RecordError as error:
         return str(error), 1
+    except RuntimeError as error:
+        if str(error).startswith(LOOP):
+            return f"{str(error).removeprefix(LOOP).strip(chr(39))}: a symbolic link that leads to itself", 1
+        raise
     except BrokenPipeError:
         raise
     except OSError as error:

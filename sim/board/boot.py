@@ -47,7 +47,7 @@ def patience(slowdown):
 
 
 def say(text):
-    print(text, file=sys.stderr, flush=True)
+    print(text.replace("\n", "\\n"), file=sys.stderr, flush=True)
 
 
 def prepared(port, slowdown=1.0, baud=BAUDS[0]):

@@ -1,5 +1,6 @@
 """The commands `board hello`, `board self-test` and `board boot`: what is said to a board at a serial port."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -102,6 +103,8 @@ def boot(
     from sim.board.boot import Asked, carry_out
     if console not in ("tty", "file"):
         raise Failed(f"--console {console}: give tty or file", 2)
+    if expect and not re.fullmatch(r"[0-9a-fA-F]{1,16}", expect):
+        raise Failed(f"--expect {expect}: give the board's build, up to 16 hex digits", 2)
     asked = Asked(port, image, bootargs, seed, out, uart1_in, max_cycles, console == "tty", baud, slowdown,
                   int(expect, 16) if expect else None)
     raise typer.Exit(carry_out(asked))

@@ -30,13 +30,13 @@ def cluster(
     memory: Annotated[str, typer.Option(help="memory of a job")] = "2GB",
     walltime: Annotated[str | None, typer.Option(help="how long a job may take, as the system writes it")] = None,
     queue: Annotated[str | None, typer.Option(help="queue or partition")] = None,
-    account: Annotated[str | None, typer.Option(help="whom to charge")] = None,
+    account: Annotated[str | None, typer.Option(help="account to charge")] = None,
     interface: Annotated[str | None, typer.Option(help="network interface that the workers reach, such as ib0")] = None,
     directive: Annotated[list[str] | None,
                          typer.Option(help="another line of the job's header, as --constraint=avx2")] = None,
     certificates: Annotated[Path | None, typer.Option(help="folder of the certificate, on a disk that all see "
                                                            "(build/tls)")] = None,
-    plain_tcp: Annotated[bool, typer.Option("--plain-tcp", help="neither encrypted nor asked who it is")] = False,
+    plain_tcp: Annotated[bool, typer.Option("--plain-tcp", help="without encryption and authentication")] = False,
     show: Annotated[bool, typer.Option("--show", help="print the job that would be submitted, and end")] = False,
 ):
     """Start a Dask scheduler here and workers as jobs, print its address for `run --scheduler`, wait for Ctrl-C. They
@@ -65,7 +65,7 @@ def cluster(
                 signal.pause()
     except KeyboardInterrupt:
         return
-    except (TypeError, ValueError, OSError, RuntimeError) as error:
+    except (TypeError, ValueError, OSError, RuntimeError, OverflowError) as error:
         raise Failed(f"no cluster of {system}: {str(error).splitlines()[0]}") from error
 
 

@@ -50,7 +50,7 @@ OnMachine = Annotated[list[str] | None, typer.Option(
     "--machine", metavar="NAME=VALUE", help="a parameter of the machine: tlb_entries=2",
     autocompletion=_named(_machine_names))]
 Settings = Annotated[list[str] | None, typer.Option(
-    "--set", metavar="KEY=VALUE", help="may be given several times", autocompletion=_named(_boot_names))]
+    "--set", metavar="KEY=VALUE", help="a boot argument of the kernel: run=hello", autocompletion=_named(_boot_names))]
 
 
 class Failed(Exception):

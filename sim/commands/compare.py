@@ -13,7 +13,7 @@ A_SET = "a results directory, a folder of several, or a condition on the table r
 def compare(
     a: Annotated[str, typer.Argument(help=A_SET)],
     b: Annotated[str, typer.Argument(help="the same for the other set")],
-    figure: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="only figures of such a name")] = None,
+    figure: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="only figures whose name matches")] = None,
     ignore: Annotated[list[str] | None, typer.Option(metavar="NAME", help="a parameter that need not match")] = None,
     out: Annotated[Path | None, typer.Option(help="new directory for comparison.html and comparison.csv")] = None,
 ):

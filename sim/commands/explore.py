@@ -29,7 +29,7 @@ from sim.commands.common import (
 
 def explore(
     test: Annotated[str, typer.Argument(help="what the kernel is to run; a wrong name lists the right ones")],
-    seeds: Annotated[int, typer.Option(min=1, help="how many seeds; 0 perturbs nothing, the others all they can")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, help="number of seeds; seed 0 perturbs nothing")] = 20,
     first: Annotated[int, typer.Option(min=0, help="the first seed, to go on where another exploration ended")] = 0,
     harts: Harts = 1,
     sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
@@ -38,13 +38,13 @@ def explore(
     machine: OnMachine = None,
     max_cycles: Annotated[int, typer.Option(min=1, help="a run that takes longer has failed")] = 100_000_000,
     jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
-    out: Annotated[Path | None, typer.Option(help="new directory for what is left of a failure")] = None,
+    out: Annotated[Path | None, typer.Option(help="new directory for the files of a failure")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print explore.json on stdout, nothing else")] = False,
 ):
     """Run a kernel test over seeds that perturb memory latency, PIC latency and interrupt times, to the first failure.
 
-    What --set gives is left as it is. The first failure is that of the least seed, whatever ends first; it comes with
-    the one command that repeats it exactly. Exit status: 0 all seeds pass, 1 one fails.
+    Seeds do not change what --set gives. Of several seeds that fail the least is reported, with the command that
+    repeats the failure exactly. Exit status: 0 all seeds pass, 1 one fails.
 
     Example:  ./interlock explore test-race --sync spl-optim --set plant=level --seeds 20
     """

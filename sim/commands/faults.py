@@ -13,17 +13,17 @@ from sim.commands.common import Failed, check_tools, minutes
 
 def faults(
     only: Annotated[list[str] | None,
-                    typer.Option(metavar="AREA|ID", help="only these; may be given several times")] = None,
+                    typer.Option(metavar="AREA|ID", help="only these; repeatable")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="faults at a time; without it one per core")] = None,
     limit: Annotated[float, typer.Option(min=1, help="seconds that the tests of one fault may take, "
                                        "unless its list has more")] = 900,
     listing: Annotated[bool, typer.Option("--list", help="print the list and plant nothing")] = False,
-    keep: Annotated[Path | None, typer.Option(help="write what pytest said of each fault into this directory")] = None,
+    keep: Annotated[Path | None, typer.Option(help="write pytest's output of each fault into this directory")] = None,
 ):
     """Plant small faults one at a time in a copy of the tree, and see which of them no test notices.
 
-    For each the tests run that are the likeliest to notice it, up to the first that does; at the end those that noticed
-    something run once more without any fault, where they must pass. Exit status: 0 each fault is noticed, 1 one is not.
+    For each fault its tests run until one fails. At the end the tests that failed run once without a fault, and must
+    pass. Exit status: 0 each fault is noticed, 1 one is not.
 
     Example:  ./interlock faults --only locks
     """

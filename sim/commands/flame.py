@@ -11,7 +11,7 @@ from sim.commands.given import a_file
 
 def flame(
     file: Annotated[Path, typer.Argument(help="what './interlock sim --flame' wrote")],
-    out: Annotated[Path | None, typer.Option(help="where the files go; without it beside the given one")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the files; without it that of the input")] = None,
 ):
     """Draw a flame graph: every cycle of every hart by call stack, none sampled.
 

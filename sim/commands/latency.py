@@ -12,7 +12,7 @@ from soc.config import SoCConfig
 
 def latency(
     file: Annotated[Path, typer.Argument(help="what './interlock sim --latencies' wrote")],
-    out: Annotated[Path | None, typer.Option(help="where the files go; without it beside the given one")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the files; without it that of the input")] = None,
     clock_hz: Annotated[int, typer.Option(min=1, help="the clock that the machine had")] = SoCConfig.clock_hz,
 ):
     """Show how long interrupts took from the wire to their handler and thread, as figures and histograms.

@@ -13,7 +13,7 @@ CLOCK_HZ = 60_000_000       # only for the estimates that `Experiment.runs` make
 def list_experiments(
     experiments: Annotated[list[str] | None, typer.Argument(help="names or files; without one a line each")] = None,
 ):
-    """List the experiments; of one that is named, what it builds, boots, varies, collects, and its keys for --set.
+    """List the experiments, or show what one builds, boots, varies and collects, with its keys for --set.
 
     Example:  ./interlock list pic-latency
     """

@@ -12,8 +12,8 @@ from support.cache import REPO
 
 TEMPLATES = REPO / "sim" / "templates"
 
-new = typer.Typer(no_args_is_help=True, help="""Make an experiment file, or a kernel of one's own, from templates that
-run as they are.
+new = typer.Typer(no_args_is_help=True, help="""Make an experiment file, or your own kernel, from templates that run as
+they are.
 
 Example:  ./interlock new kernel ../my-kernel""")
 
@@ -45,7 +45,7 @@ def new_experiment(
 
 @new.command("kernel")
 def new_kernel(folder: Annotated[Path, typer.Argument(help="a directory that is not there, or empty")]):
-    """Make a kernel of one's own: start-up, linker script, an interrupt taken, and a Makefile with the SoC's headers.
+    """Make your own kernel: start-up, linker script, an interrupt taken, and a Makefile with the SoC's headers.
 
     Example:  ./interlock new kernel ../my-kernel
     """

@@ -53,8 +53,7 @@ def program(
     out: Annotated[Path | None, typer.Option(help="put it here; its name is the last part")] = None,
     flags: Annotated[list[str] | None, typer.Option("--flag", help="for the compiler: --flag=-DN=3")] = None,
 ):
-    """Build a program for user mode and print where it lies: the file for an image, and beside it one with what a
-    debugger reads.
+    """Build a program for user mode and print its path; beside it is an ELF file with symbols for a debugger.
 
     Example:  ./interlock program hello.c && ./interlock sim --program hello.c
     """

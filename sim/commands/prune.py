@@ -17,14 +17,14 @@ class What(StrEnum):
 
 
 def prune(
-    days: Annotated[float | None, typer.Option(min=0, help=f"what was not used for so long ({DAYS:g}, without "
-                                                           "--gib)")] = None,
-    gib: Annotated[float | None, typer.Option(min=0, help="and what was used longest ago, down to so much")] = None,
-    only: Annotated[list[What] | None, typer.Option(help="of these alone; may be given several times")] = None,
+    days: Annotated[float | None, typer.Option(min=0, help=f"what was not used for so many days ({DAYS:g}, "
+                                                           "without --gib)")] = None,
+    gib: Annotated[float | None, typer.Option(min=0, help="then what was used longest ago, down to so much")] = None,
+    only: Annotated[list[What] | None, typer.Option(help="only this kind; repeatable")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be removed")] = False,
 ):
-    """Remove builds and kept runs by age and size, and what killed processes left. All of it is made again when it is
-    wanted. What is in use stays; results are never touched.
+    """Remove old builds and cached runs, by age and size, and what killed processes left. All of it is made again when
+    needed. What is in use stays, and so do results.
 
     Example:  ./interlock prune --days 14 --gib 20 --dry-run
     """
@@ -36,7 +36,7 @@ def prune(
     if days is None and gib is None:
         days = DAYS
     items = [item for item in pruning.found() if not only or item.kind in only]
-    going = pruning.chosen(items, days, None if gib is None else int(gib * 2**30))
+    going = pruning.chosen(items, days, None if gib is None else gib * 2**30)
     used = pruning.in_use(going)
     gone = [item for item in going if item not in used and (dry_run or item.remove())]
     rows: dict[tuple[str, str], tuple[int, int]] = {}

@@ -22,7 +22,7 @@ class Format(StrEnum):
 
 
 def query(
-    sql: Annotated[str | None, typer.Argument(help="without it: which tables and columns there are")] = None,
+    sql: Annotated[str | None, typer.Argument(help="without a query, list tables and columns")] = None,
     directory: Annotated[list[Path] | None, typer.Option(help="only these results; without it all of them")] = None,
     form: Annotated[Format, typer.Option("--format", help="table, csv or json")] = Format.TABLE,
 ):

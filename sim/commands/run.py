@@ -12,7 +12,6 @@ from sim.commands.common import (
     Display,
     Failed,
     OnMachine,
-    Settings,
     building,
     check_tools,
     describe,
@@ -24,7 +23,7 @@ from sim.commands.common import (
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")]
 Scheduler = Annotated[str | None, typer.Option(metavar="ADDRESS", help="run on the workers of this Dask scheduler")]
-PlainTcp = Annotated[bool, typer.Option("--plain-tcp", help="let --scheduler be one on another machine without TLS")]
+PlainTcp = Annotated[bool, typer.Option("--plain-tcp", help="allow a --scheduler on another machine without TLS")]
 Certificates = Annotated[Path | None, typer.Option(help="folder of --scheduler's certificate (build/tls)")]
 OnTarget = Annotated[str, typer.Option("--target", help="simulator, or board: the one at --port")]
 Port = Annotated[str | None, typer.Option(metavar="DEVICE", help="the board's serial port, such as /dev/ttyUSB0")]
@@ -36,23 +35,24 @@ AsJson = Annotated[bool, typer.Option("--json", help="print the summary as JSON 
 
 def run(
     experiment: Annotated[str, typer.Argument(help="one of those that `list` shows, or the path of a file")],
-    settings: Settings = None,
+    settings: Annotated[list[str] | None, typer.Option(
+        "--set", metavar="KEY=VALUE", help="a key of the experiment, as `list NAME` shows them: harts=1,2")] = None,
     machine: OnMachine = None,
-    quick: Annotated[bool, typer.Option("--quick", help="few short runs, some seconds: to see that all works")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="few short runs, to see that all works")] = False,
     out: Annotated[Path | None, typer.Option(help="new directory for the records")] = None,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     plain_tcp: PlainTcp = False,
     certificates: Certificates = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="run again what was run before: it must repeat")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="repeat what was run before: it must give the same")] = False,
     as_json: AsJson = False,
     target: OnTarget = "simulator",
     port: Port = None,
     slowdown: Slowdown = 1,
     baud: Baud = MOST_BAUD,
 ):
-    """Run an experiment, show its tables and leave its records. What ran before from the same inputs is not run again.
-    On a board the runs are carried out one after the other, always.
+    """Run an experiment, show its tables and keep its records. A run whose inputs have not changed is taken from
+    before, but not on a board.
 
     Example:  ./interlock run pic-latency --set harts=1,2 --set link_latency=0,75,152 --set size=512
     """

@@ -74,9 +74,9 @@ class Booted:
     machine: OnMachine = None
     program: Annotated[list[str] | None, typer.Option(
         metavar="FILE.c|FILE.mpd|NAME",
-        help="run this program of user mode (docs/programs.md); others are there")] = None
+        help="run this user program (docs/programs.md), beside the standard ones")] = None
     files: Annotated[list[str] | None, typer.Option(
-        "--file", metavar="[NAME=]PATH", help="a file that programs of user mode can read")] = None
+        "--file", metavar="[NAME=]PATH", help="a file that user programs can read")] = None
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None
     seed: Annotated[int, like("seed", help="perturbs latencies where the boot arguments ask for it")] = 1
 
@@ -87,8 +87,8 @@ class Attached:
 
     pty: Annotated[bool, typer.Option("--pty", help="a pseudo-terminal as console: Ctrl-C is the target's")] = False
     expect: Annotated[list[str] | None, typer.Option(
-        metavar="TEXT", help="wait until the console has printed this; may be repeated, for one behind the other. The "
-        "run ends well behind the last, if nothing is left to type; else it ends with 1")] = None
+        metavar="TEXT", help="wait until the console has printed this; repeatable, in order. The run ends with status "
+        "0 after the last one, when all is typed; a run that ends earlier has status 1")] = None
     typed: Annotated[list[str] | None, typer.Option(
         "--input", metavar="TEXT", help="type this when the --expect of the same number has been printed; without any, "
         "when the console listens. \\n ends a line")] = None
@@ -149,7 +149,7 @@ class Checkpoints:
 class Nodes:
     """Several machines."""
 
-    nodes: Annotated[int | None, like("nodes", help="so many machines, the data line of each leads to the next one's")
+    nodes: Annotated[int | None, like("nodes", help="number of machines; each one's data line leads to the next")
                      ] = None
     node: Annotated[list[str] | None, like("node", autocompletion=of_a_node)] = None
     wire: Annotated[str, typer.Option(

@@ -15,7 +15,7 @@ def vsuite(
     times: Annotated[int, typer.Option(min=1, help="execute each program so many times")] = 1,
     disturb: Annotated[bool, typer.Option("--disturb", help="threads pause at random, otherwise each time")] = False,
     switch: Annotated[str, typer.Option(help="how contexts are switched: assembler or system-calls")] = "assembler",
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say of each program what became of it")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="report each program's outcome")] = False,
 ):
     """Compile and execute MPD's verification suite on this computer (user/mpd/vsuite, docs/mpd.md).
 

@@ -401,6 +401,8 @@ def read(path):
                                 keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())),
                                 table.get("question", ""))
         _check_values(experiment)
+        quick = {name: keys[name].parse(written(value)) for name, value in experiment.quick.items()}    # as of --set
+        experiment = dataclasses.replace(experiment, quick=quick)
         for kind in experiment.kinds:
             _check_kind(experiment, kind)
         for quick in (False, True):

@@ -89,7 +89,7 @@ def size_of(path: Path) -> int:
     return total
 
 
-def chosen(items: Sequence[Item], days: float | None, most: int | None, now: float | None = None) -> list[Item]:
+def chosen(items: Sequence[Item], days: float | None, most: float | None, now: float | None = None) -> list[Item]:
     """Those of `items` to remove: what was not used for so many `days`, and then what was used longest ago, until no
     more than `most` bytes are left. None: no such limit. Scratch is the first to go, at a day at the latest."""
     now = time.time() if now is None else now
