@@ -9,6 +9,7 @@
  *   ext2_ops.c     what a vnode can be asked (vnode.h)
  *   ext2_journal.c what stands in a journal is carried out at mount
  *   ext2_transaction.c   the journal that this kernel writes
+ *   ext2_handle.c  files by inode and generation, for NFS
  *
  * Locking (below vnode.h's): an inode's lock, the vnode's, guards its contents, its blocks and, of a directory, its
  * entries. A thread waits for a buffer only while it has none: so buffers need no order among themselves.
@@ -36,6 +37,10 @@
 #include "fs/ext2_disk.h"
 #include "fs/vnode.h"
 #include "lib/minmax.h"
+
+#ifndef NFS /* 1: in images that serve files by handles (build option nfs) */
+#define NFS 0
+#endif
 
 struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
@@ -171,7 +176,8 @@ int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory);
 uint32_t ext2_goal(const struct inode *ip);
 
 /* ext2_inode.c. FRESH: the inode is not read, as it has just been allocated. ORPHAN: it may be one without links. */
-enum which_inode { ANY_FILE, FRESH, ORPHAN };
+/* HANDLE: somebody says that it is one, who need not be right: -ESTALE if it is none. */
+enum which_inode { ANY_FILE, FRESH, ORPHAN, HANDLE };
 int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp);
 int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip); /* one of its own, in no table */
 int ext2_inode_is_there(struct inode *ip); /* its block can be read */
@@ -252,6 +258,16 @@ static inline int ext2_line(struct ext2 *fs)
 {
     return fs->log ? 0 : bflush_write(fs->device);
 }
+
+/*
+ * ext2_handle.c, with NFS: a file's number and generation, which no other file has had with that number; the file that
+ * has both, with a reference, or -ESTALE; a number that tells this file system from others.
+ */
+void ext2_handle(const struct vnode *vp, uint32_t *number, uint32_t *generation);
+int ext2_by_handle(struct mount *m, uint32_t number, uint32_t generation, struct vnode **vpp);
+uint32_t ext2_next_generation(struct inode *ip); /* of a new file, whose number another one had before */
+uint32_t ext2_volume(const struct mount *m);
+void ext2_handle_wait(void); /* a moment, for others to go on */
 
 /* ext2_dir.c: with the directory locked. */
 int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number);

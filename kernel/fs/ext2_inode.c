@@ -24,6 +24,7 @@
 #define CHAINS 64
 #define REFERENCES_LAST 0x80000000u /* with the number of references: the last one goes with the chain locked */
 #define REFERENCES (~REFERENCES_LAST)
+#define IS_HANDLE(which) (NFS && (which) == HANDLE)
 
 static MUTEX_CLASS(inode_chain_class, "inode hash");
 #if INODES_SHARED
@@ -201,8 +202,9 @@ static int read_inode(struct inode *ip, enum which_inode which)
         return error;
     ext2_set_type(ip);
     /* One that is marked free: only a damaged entry leads to it. */
-    return (ip->disk.links || which == ORPHAN) && ext2_inode_is_sound(ip, which) ? 0
-                                                                                 : ext2_error(fs, "inode", ip->number);
+    if ((ip->disk.links || which == ORPHAN) && ext2_inode_is_sound(ip, which))
+        return 0;
+    return IS_HANDLE(which) && !ip->disk.links ? -ESTALE : ext2_error(fs, "inode", ip->number);
 }
 
 int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
@@ -278,7 +280,7 @@ static COLD void wait_for_reading(struct inode *ip)
 int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
 {
     if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
-        return ext2_error(fs, "inode number", number);
+        return IS_HANDLE(which) ? -ESTALE : ext2_error(fs, "inode number", number);
     struct chain *chain = ext2_inode_chain_of(fs, number);
     table_lock(&chain->lock);
     struct inode *ip;
@@ -291,8 +293,13 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
         if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE))
             wait_for_reading(ip);
         if (ip->gone || which == FRESH) { /* in use, and free by its bitmap */
+            bool looked = NFS && ip->gone;
             ext2_release(&ip->v);
-            return ext2_error(fs, "inode", number);
+            if (looked && which == FRESH) { /* somebody has a handle of what it was before, and is about to let go */
+                ext2_handle_wait();
+                return ext2_iget(fs, number, which, ipp);
+            }
+            return looked && IS_HANDLE(which) ? -ESTALE : ext2_error(fs, "inode", number);
         }
         *ipp = ip;
         return 0;

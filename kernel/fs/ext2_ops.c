@@ -58,8 +58,9 @@ static int write_target(struct inode *ip, const char *target)
 /* Fills in a new inode, which is locked, and writes it; its entry comes behind. */
 static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *attr, const char *target)
 {
-    uint32_t now = fs_time();
+    uint32_t now = fs_time(), generation = NFS ? ext2_next_generation(ip) : 0;
     ip->disk = (struct ext2_inode){.mode = attr->mode,
+                                   .generation = generation,
                                    .uid = attr->uid,
                                    .uid_high = attr->uid >> 16,
                                    .gid = attr->gid,

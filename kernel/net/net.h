@@ -16,6 +16,12 @@ struct net_address {
 };
 extern struct net_address net_own;
 
+/*
+ * With the build option nfs: as the first socket of a program, it starts the interface. 0; -EPROTONOSUPPORT, -EINVAL:
+ * frames are not worked on in threads, there is no clock.
+ */
+int net_start(void);
+
 /* What became of packets. Each hart counts by itself; net_counts adds them up. */
 #define NET_COUNTS(count)                                                                                              \
     count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)                  \

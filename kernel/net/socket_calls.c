@@ -43,6 +43,13 @@ static int start_network(void)
     return 0;
 }
 
+#if NFS /* kernel/Makefile: the sockets of NFS are the kernel's own */
+int net_start(void)
+{
+    return start_network();
+}
+#endif
+
 /*
  * A call on a socket, whose descriptor is its first argument; `file` has a reference. There is a function for streams
  * and one for datagrams.

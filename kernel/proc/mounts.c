@@ -13,6 +13,9 @@
 #include "sched/master.h"
 #include "user/abi.h"
 #include "proc/image_fs.h"
+#if NFS /* kernel/Makefile: in images with the build option nfs */
+#include "nfs/client.h"
+#endif
 
 DEFINE_MUTEX(starting, "mounts starting"); /* who comes second waits until there is a root */
 static bool mounts_started;
@@ -62,6 +65,10 @@ static int device_of(const char *name, struct blockdev **device)
 int mount_device(const char *type, const char *name, bool read_only, struct mount **mp)
 {
     struct blockdev *device;
+#if NFS
+    if (!strcmp(type, "nfs"))
+        return nfs_mount(name, read_only, mp);
+#endif
     if (strcmp(type, "ext2"))
         return -ENODEV;
     if (!strncmp(name, "/dev/", 5))
@@ -98,6 +105,10 @@ static int swap_file_off(void)
 
 int mount_device(const char *type, const char *name, bool read_only, struct mount **mp)
 {
+#if NFS
+    if (!strcmp(type, "nfs"))
+        return nfs_mount(name, read_only, mp);
+#endif
     (void)name, (void)read_only, (void)mp;
     return strcmp(type, "ext2") ? -ENODEV : -ENXIO;
 }
@@ -136,6 +147,23 @@ static void mount_on(const char *path, struct mount *m)
         kprintf("nothing is mounted on %s: %s\n", path, strerror(-error));
 }
 
+#if NFS
+static void mount_nfs(void)
+{
+    char from[128];
+    struct mount *m;
+    if (!*bootargs_string(BOOT(kernel, nfs), from, sizeof from))
+        return;
+    int error = nfs_mount(from, false, &m);
+    if (error == -EDEADLK) /* this is the server */
+        return;
+    if (error)
+        panic("nfs=%s cannot be mounted: %s%s", from, strerror(-error),
+              error == -EINVAL ? ": give ADDRESS:/PATH, vers=2, vers=3, soft or hard behind it, and a clock (hz)" : "");
+    mount_on("/mnt", m);
+}
+#endif
+
 static void mounts_mount_all(void)
 {
     char root[16];
@@ -153,6 +181,9 @@ static void mounts_mount_all(void)
     if (!archived && !has_files("/bin"))
         mount_on("/bin", archive_mount());
     swap_on();
+#if NFS
+    mount_nfs();
+#endif
     unix_leave();
 }
 

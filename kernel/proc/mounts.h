@@ -3,7 +3,8 @@
  * file system. Then the devices are mounted on its /dev, and the archive on its /bin if nothing is in there; a folder
  * that is missing is made. With swap=/FILE, pages that have to leave memory go to that file (fs/swap_file.h); if they
  * cannot, it panics. A disk beside the root is mounted by whoever wants it, on /mnt for example (mount(2): "ext2",
- * path, flags, "disk0").
+ * path, flags, "disk0"), as is another node's with the build option nfs ("nfs", path, flags, "10.0.0.2:/"); with
+ * nfs=10.0.0.2:/ it is on /mnt from the beginning, but for that node itself.
  */
 #ifndef USER_MOUNTS_H
 #define USER_MOUNTS_H

@@ -108,6 +108,15 @@ KERNEL = (
     _number("net.quota", 8, MOST, "net=poll: frames of a queue that are taken in turn", "frames"),
     _number("net.share", 100, 100, "net=poll: of a clock tick, for which frames are polled before others run",
             "percent"),
+    _text("nfs", "", "with the build option nfs: ADDRESS:/PATH of a server's directory that is mounted on /mnt, and "
+          "behind commas vers=2, vers=3, soft, hard"),
+    _number("nfs.timeo", 20, 60_000, "until a call is sent again, at least; each time takes twice as long", "ms", 1),
+    _number("nfs.attr", 3000, 600_000, "for which a file's attributes are believed", "ms"),
+    _number("nfs.lose", 0, 900, "of 1,000 messages, calls and answers, that are lost, by seed", "messages"),
+    _number("nfs.repeat", 0, 900, "of 1,000 calls that are sent twice, by seed", "messages"),
+    _number("nfsd.threads", 2, 8, "run=nfsd: threads that serve NFS", "threads", 1),
+    _flag("nfsd.read_only", "run=nfsd: nothing is changed for clients"),
+    _number("nfsd.until", 1, 1000, "run=nfsd: unmounts by clients after which it ends", "times", 1),
     _number("ipc.retry", 20, 10_000, "until a packet between nodes is sent again", "ms", 1),
     _number("ipc.tries", 12, 31, "of sending a packet again, after which its node is given up; each takes twice as "
             "long as the one before, up to 32 times", "times", 1),

@@ -65,6 +65,7 @@ OPTIONS = {option.name: option for option in (
     _option("tcpip", "the kernel of the network (kernel/net/policy)", "connection", "serial", "global",
             "connection-rw", "krp-classic", "krp", "krp-many"),
     _option("ipc", "messages between nodes (kernel/ipc/transport)", "none", "norma", "window"),
+    _option("nfs", "files of other nodes, and for them (kernel/nfs)", "none", "udp"),
     Parameter("layout", f"where functions and data lie: {LAYOUT_DOMAIN}", "0", ways=("build",)),
 )}
 LINKED = ("layout",)        # change how an image is linked, not what is compiled for it
