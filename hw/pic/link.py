@@ -112,7 +112,7 @@ class Link(LiteXModule):
             ]
 
     def add_turns(self):
-        """Who has the link: the next hart after the last one that wants it."""
+        """Which hart has the link: the next one after the last that wants it."""
         # Where the one that is under way is: attributes, for who proves that none is lost.
         self.idle      = Signal(reset=1)
         self.there     = Signal()                   # on its way there, for `remaining` cycles more

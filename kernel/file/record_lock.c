@@ -256,7 +256,7 @@ int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct 
 
 void record_locks_end(const struct descriptors *d, const struct file *f)
 {
-    if (!record_count) /* a look without the lock: who closes has none of his own to come */
+    if (!record_count) /* a look without the lock: a process that closes the file takes no more locks of it */
         return;
     struct record_list gone = LIST_HEAD_INITIALIZER(gone);
     struct record *r, *next;

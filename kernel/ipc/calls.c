@@ -73,11 +73,10 @@ static int sys_port_notify(struct process *p, struct vm_map *map, const uint32_t
     uint32_t id = a[1];
     struct port *port = id == MESSAGE_NO_SENDERS ? space_receiver(s, a[0]) : space_port(s, a[0]);
     struct right to = {0};
-    int error = !port || port->is_set || (id != MESSAGE_NO_SENDERS && id != MESSAGE_DEAD_NAME)
+    bool once = a[3] == USER_RIGHT_MAKE_SEND_ONCE || a[3] == USER_RIGHT_MOVE_SEND_ONCE;
+    int error = !port || port->is_set || !once || (id != MESSAGE_NO_SENDERS && id != MESSAGE_DEAD_NAME)
                     ? -EINVAL
                     : space_right(s, a[2], a[3], &to);
-    if (!error && to.type != RIGHT_SEND_ONCE)
-        error = -EINVAL;
     if (!error)
         error = port_watch(port, id, to.port, a[0], s);
     if (error && to.port)
@@ -129,6 +128,12 @@ static int data_in(struct vm_map *map, struct message *m, uint32_t address, uint
     return error;
 }
 
+/* Whether a right that is made so allows to send; receive rights only travel. */
+static bool sends(uint32_t how)
+{
+    return how != USER_RIGHT_MOVE_RECEIVE;
+}
+
 static int rights_in(struct ipc_space *s, const struct user_message *u, struct message *m)
 {
     int error = space_right(s, u->to.name, u->to.how, &m->to);
@@ -145,7 +150,8 @@ static int message_out(struct ipc_space *s, struct vm_map *map, uint32_t address
     struct user_message u;
     if (copyin(map, &u, address, HEADER))
         return -EFAULT;
-    if (u.size > USER_MESSAGE_BODY || u.rights > USER_MESSAGE_RIGHTS)
+    if (u.size > USER_MESSAGE_BODY || u.rights > USER_MESSAGE_RIGHTS || u.id - IPC_OF_KERNELS < IPC_OF_KERNELS_COUNT ||
+        !sends(u.to.how) || (u.reply.name && !sends(u.reply.how)))
         return -EINVAL;
     struct message *m = message_alloc(u.id);
     if (!m)
@@ -190,8 +196,12 @@ static int data_out(struct vm_map *map, struct message *m, uint32_t *address)
         return error;
     }
     int error = m->data_size ? vm_allocate(map, address, m->data_size, VM_ANYWHERE) : 0;
+    if (error)
+        return error;
     for (uint32_t at = 0; at < m->data_size && !error; at += PAGE_SIZE)
         error = copyout(map, *address + at, page_pointer(m->page[at / PAGE_SIZE]), MIN(m->data_size - at, PAGE_SIZE));
+    if (error)
+        vm_deallocate(map, *address, m->data_size);
     return error;
 }
 

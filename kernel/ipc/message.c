@@ -39,22 +39,39 @@ void message_redirect(struct message *m, struct port *to, enum right_type type, 
     m->reply = (struct right){0};
     m->rights = 0;
     m->id = id;
-    m->unsent = 0;
-    m->wire_epoch = 0;
+    m->export_data = 0;
+    m->discard = 0;
     m->wire_reply = (struct wire_right){0};
+}
+
+/* The message says that its reply right goes unused: there is always memory for that. */
+static void message_says_unused(struct message *m, struct right answer)
+{
+    memset(m, 0, offsetof(struct message, body));
+    m->id = MESSAGE_SEND_ONCE;
+    m->to = answer;
+    message_post(m);
 }
 
 void message_free(struct message *m)
 {
-    if (m->unsent)
-        m->unsent(m);
+    struct right answer = {0};
+    if (m->discard)
+        m->discard(m);
+    if (m->reply.port && m->reply.type == RIGHT_SEND_ONCE && !m->reply.port->dead) {
+        answer = m->reply;
+        m->reply.port = 0;
+    }
     drop_rights(m);
     for (unsigned i = 0; i < MESSAGE_PAGES; i++)
         if (m->page[i])
             page_free(m->page[i]);
     if (m->object)
         vm_object_release(m->object);
-    zone_free(&messages, m);
+    if (answer.port)
+        message_says_unused(m, answer);
+    else
+        zone_free(&messages, m);
 }
 
 uint32_t messages_in_use(void)

@@ -1,6 +1,6 @@
 /*
  * Messages (port.h): a number that says what is wanted, a few bytes, rights, and whole pages of data. A message is one
- * object with one owner: who sends it passes it on. Its bytes go inline, what is larger out of line: by pages, which
+ * object with one owner: its sender passes it on. Its bytes go inline, what is larger out of line: by pages, which
  * are handed over and not copied where both sides are on one node; or, between tasks of one node, an object that is
  * copied on write.
  */
@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "mem/page.h"
 
@@ -36,6 +37,7 @@ struct wire_right {
 
 struct message {
     struct message *next;
+    STAILQ_ENTRY(message) link;
     struct right to, reply;
     uint32_t id;
     uint32_t size;      /* bytes of the body that count */
@@ -45,14 +47,21 @@ struct message {
     uint32_t rights;
     struct right right[MESSAGE_RIGHTS];
     uint32_t page[MESSAGE_PAGES]; /* physical addresses of the kernel's own */
-    uint16_t node;                /* where it came from */
-    void (*unsent)(struct message *m); /* it is freed before it has been handed to the wire: takes back what is in it */
+    uint16_t node;                /* where it came from, */
+    bool by_once;                 /* and by a send-once right */
+    /*
+     * Of a message whose data have rights: they are the other node's from now on, which is said there; false: memory is
+     * out, and nothing has changed. And: it is freed, so what is there still of these rights goes.
+     */
+    bool (*export_data)(struct message *m, unsigned node);
+    void (*discard)(struct message *m);
     /* what transport.c has of it on the wire: */
     uint32_t wire_uid, wire_released, wire_first;
-    uint32_t wire_epoch; /* not 0: it has rights that were exported at that time of the peer (port_export) */
     struct wire_right wire_reply, wire_right[MESSAGE_RIGHTS];
     uint8_t body[MESSAGE_BODY] __attribute__((aligned(8)));
 };
+
+STAILQ_HEAD(message_queue, message);
 
 /* Numbers below this are of the kernel's own. */
 #define MESSAGE_SEND_ONCE 1 /* a send-once right has gone unused */
@@ -64,6 +73,10 @@ struct message {
 #define MESSAGE_WATCH 7 /* to UID_HOST: the node is to be told when the port is dead; */
 #define MESSAGE_DEAD 8 /* to UID_HOST: which it is */
 #define MESSAGE_REPLY 0x100 /* added to the request's number */
+
+/* From kernel to kernel, to the ports of tasks and nodes: no program sends messages of these numbers. */
+#define IPC_OF_KERNELS 0x380
+#define IPC_OF_KERNELS_COUNT 16
 
 struct message *message_alloc(uint32_t id); /* empty; 0: memory is out */
 void message_free(struct message *m); /* with its rights and pages */

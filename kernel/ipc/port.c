@@ -28,6 +28,7 @@ uint16_t ipc_node;
 
 struct count_message { /* of MESSAGE_RELEASE and MESSAGE_VOID */
     uint32_t uid, home, count;
+    uint32_t unused; /* of these, send-once rights that nobody will use */
 };
 
 /* Of a port's rights, those that a node has been given; of these, send-once rights. */
@@ -37,7 +38,7 @@ struct given {
     uint16_t node;
 };
 
-/* Who is to be told of the port, once: by a message that is ready, or another node. With names_lock. */
+/* What is to be told of the port, once: a message that is ready is sent, or another node is told. With names_lock. */
 struct watcher {
     struct watcher *next;
     struct message *m; /* 0: a node */
@@ -52,13 +53,17 @@ DEFINE_ZONE(given_zone, "ipc-given", sizeof(struct given), 4, SPL_SOFTCLOCK, 0);
 /* Of all ports: rights that the node has from here, and those that are here from it. With names_lock. */
 static uint32_t given_to[PORT_NODES], had_from[PORT_NODES];
 
-/* What could not be told for want of memory, until ports_settle. With names_lock. */
+/*
+ * What could not be told for want of memory, until ports_settle: what a port gives back is noted in the port itself, so
+ * there is always room for it; the rest here. With names_lock.
+ */
 #define OWED 32
 static struct owed {
     struct count_message body;
     uint32_t to, id;
 } owed[OWED];
 static unsigned owed_count;
+static SLIST_HEAD(, port) owing = SLIST_HEAD_INITIALIZER(owing);
 
 static struct port *new_port(unsigned home)
 {
@@ -220,34 +225,101 @@ static bool port_tell_node(uint32_t id, struct count_message body, unsigned to)
     return true;
 }
 
+/* Room for news that are not a port's own: with those of the same kind about the same port, if there are. */
+static void owe(uint32_t id, struct count_message body, unsigned to)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    struct owed *o = owed, *end = owed + owed_count;
+    while (o < end && !(o->id == id && o->to == to && o->body.uid == body.uid && o->body.home == body.home))
+        o++;
+    if (o < end) {
+        o->body.count += body.count;
+        o->body.unused += body.unused;
+    } else if (owed_count < OWED) {
+        owed[owed_count++] = (struct owed){body, to, id};
+    }
+    simple_lock_leave(&names_lock, s);
+    transport_tick_wanted();
+}
+
 /* Now, or when there is memory for it. */
 static void tell_surely(uint32_t id, struct count_message body, unsigned to)
 {
-    if (port_tell_node(id, body, to))
-        return;
-    crit_t s = simple_lock_enter(&names_lock);
-    if (owed_count < OWED)
-        owed[owed_count++] = (struct owed){body, to, id};
-    simple_lock_leave(&names_lock, s);
+    if (!port_tell_node(id, body, to))
+        owe(id, body, to);
 }
 
-static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
+/* The port has something to tell that is noted in it. With names_lock. */
+static void port_owes(struct port *p)
 {
-    tell_surely(MESSAGE_RELEASE, (struct count_message){uid, home, count}, to);
+    if (p->owing)
+        return;
+    p->owing = true;
+    p->references++;
+    SLIST_INSERT_HEAD(&owing, p, owing_link);
+}
+
+/* Rights of a proxy that nobody has any more. */
+static void give_back(struct port *p, struct count_message body, unsigned to)
+{
+    if (port_tell_node(MESSAGE_RELEASE, body, to))
+        return;
+    crit_t s = simple_lock_enter(&names_lock);
+    bool noted = !p->back || p->back_to == to;
+    if (noted) {
+        p->back += body.count;
+        p->back_to = (uint16_t)to;
+        p->back_uid = body.uid;
+        port_owes(p);
+    }
+    simple_lock_leave(&names_lock, s);
+    noted ? transport_tick_wanted() : owe(MESSAGE_RELEASE, body, to);
+}
+
+static void settle_owing(struct port *p, uint32_t back, uint32_t onces)
+{
+    if (back)
+        give_back(p, (struct count_message){p->back_uid, p->home, back, 0}, p->back_to);
+    for (; onces; onces--)
+        port_drop(p, RIGHT_SEND_ONCE);
+    port_release(p);
+}
+
+/* Those that have something to tell at this moment, each once. */
+static void ports_settle_owing(void)
+{
+    SLIST_HEAD(, port) now;
+    crit_t s = simple_lock_enter(&names_lock);
+    now.slh_first = owing.slh_first;
+    SLIST_INIT(&owing);
+    simple_lock_leave(&names_lock, s);
+    for (struct port *p; (p = SLIST_FIRST(&now));) {
+        SLIST_REMOVE_HEAD(&now, owing_link);
+        s = simple_lock_enter(&names_lock);
+        uint32_t back = p->back, onces = p->unused;
+        p->back = p->unused = 0;
+        p->owing = false;
+        simple_lock_leave(&names_lock, s);
+        settle_owing(p, back, onces);
+    }
 }
 
 void ports_settle(void)
 {
+    if (*(struct port *volatile *)&owing.slh_first)
+        ports_settle_owing();
     crit_t s = simple_lock_enter(&names_lock);
     unsigned count = owed_count;
     simple_lock_leave(&names_lock, s);
     for (; count; count--) {
         s = simple_lock_enter(&names_lock);
         struct owed o = owed[0];
-        if (owed_count)
+        bool some = owed_count;
+        if (some)
             owed[0] = owed[--owed_count];
         simple_lock_leave(&names_lock, s);
-        tell_surely(o.id, o.body, o.to);
+        if (some)
+            tell_surely(o.id, o.body, o.to);
     }
 }
 
@@ -266,15 +338,8 @@ static struct watcher *take_watchers(struct port *p, uint32_t id)
     return taken;
 }
 
-/* Something is so of the port: who has asked for that is told. */
-static void notify(struct port *p, uint32_t id)
+static void tell_watchers(struct watcher *w, struct count_message body)
 {
-    if (!*(struct watcher *volatile *)&p->watchers)
-        return;
-    crit_t s = simple_lock_enter(&names_lock);
-    struct watcher *w = take_watchers(p, id);
-    struct count_message body = {p->uid, p->home, 0};
-    simple_lock_leave(&names_lock, s);
     for (struct watcher *next; w; w = next) {
         next = w->next;
         if (w->m)
@@ -285,6 +350,18 @@ static void notify(struct port *p, uint32_t id)
     }
 }
 
+/* Something is so of the port, since names_lock was held last: whatever was asked for by then is told. */
+static void notify(struct port *p, uint32_t id)
+{
+    if (!*(struct watcher *volatile *)&p->watchers)
+        return;
+    crit_t s = simple_lock_enter(&names_lock);
+    struct watcher *w = take_watchers(p, id);
+    struct count_message body = {.uid = p->uid, .home = p->home};
+    simple_lock_leave(&names_lock, s);
+    tell_watchers(w, body);
+}
+
 static void act(struct port *p, struct settled what)
 {
     if (what.no_senders)
@@ -292,7 +369,7 @@ static void act(struct port *p, struct settled what)
     if (what.no_senders && p->ops && p->ops->no_senders)
         p->ops->no_senders(p->object);
     if (what.back)
-        send_back(what.uid, p->home, what.back, what.to);
+        give_back(p, (struct count_message){what.uid, p->home, what.back, 0}, what.to);
 }
 
 static void make(struct port *p, enum right_type type)
@@ -344,7 +421,14 @@ void port_drop(struct port *p, enum right_type type)
         message_post(m); /* the right goes with it, and so it ends: what cannot be sent is dropped below */
         return;
     }
-    drop(p, type);
+    crit_t s = simple_lock_enter(&names_lock);
+    bool later = type == RIGHT_SEND_ONCE && !p->dead; /* when there is memory: somebody may wait for it */
+    if (later) {
+        p->unused++;
+        port_owes(p);
+    }
+    simple_lock_leave(&names_lock, s);
+    later ? transport_tick_wanted() : drop(p, type);
 }
 
 struct port *port_known(unsigned node, uint32_t uid)
@@ -434,6 +518,8 @@ uint32_t port_leaves(struct right *by)
 
 struct port *port_import(const struct wire_right *from, unsigned node)
 {
+    if ((from->type != RIGHT_SEND && from->type != RIGHT_SEND_ONCE) || !from->uid || from->home >= PORT_NODES)
+        return 0; /* no node sends that */
     struct port *fresh = from->home == ipc_node ? 0 : new_port(from->home);
     bool back = true;
     crit_t s = simple_lock_enter(&names_lock);
@@ -457,7 +543,8 @@ struct port *port_import(const struct wire_right *from, unsigned node)
     if (fresh)
         zone_free(&port_zone, fresh);
     if (back)
-        send_back(from->uid, from->home, 1, node);
+        tell_surely(MESSAGE_RELEASE,
+                    (struct count_message){from->uid, from->home, 1, !p && from->type == RIGHT_SEND_ONCE}, node);
     return p;
 }
 
@@ -496,16 +583,20 @@ static struct given *port_take_back(struct port *p, struct given *g, uint32_t co
     return g;
 }
 
-void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once)
+void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once, uint32_t unused)
 {
     struct settled what = {0};
     struct given *ended = 0;
+    unused = MIN(unused, count);
     crit_t s = simple_lock_enter(&names_lock);
     struct port *p = port_named(home, uid);
     if (p) {
         if (once)
             once_used(p, node);
         struct given *g = given_of(p, node);
+        unused = g ? MIN(unused, g->onces) : 0;
+        for (uint32_t i = 0; i < unused; i++)
+            make(p, RIGHT_SEND_ONCE);
         if (g)
             ended = port_take_back(p, g, count);
         what = settle(p);
@@ -515,6 +606,8 @@ void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t coun
         zone_free(&given_zone, ended);
     if (!p)
         return;
+    for (; unused; unused--)
+        port_drop(p, RIGHT_SEND_ONCE);
     act(p, what);
     port_release(p);
 }
@@ -553,7 +646,7 @@ static struct port *port_of_node(unsigned node)
 
 /*
  * What the node had of the port; and the port, if that is its home, or it is had from there: then what others have of
- * it by way of this node means nothing, and goes back to who gave it. With names_lock.
+ * it by way of this node means nothing, and goes back to the node that gave it. With names_lock.
  */
 static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *onces, struct given **ended)
 {
@@ -591,7 +684,7 @@ static void port_bereave(struct port *p, struct settled what, struct given *ende
     for (struct given *next; ended; ended = next) {
         next = ended->next;
         if (ended->node != dead)
-            port_tell_node(MESSAGE_VOID, (struct count_message){what.uid, p->home, 0}, ended->node);
+            tell_surely(MESSAGE_VOID, (struct count_message){.uid = what.uid, .home = p->home}, ended->node);
         zone_free(&given_zone, ended);
     }
     for (; onces; onces--)
@@ -672,7 +765,7 @@ int port_watch(struct port *p, uint32_t id, struct port *notify_port, uint32_t n
     w->next = p->watchers;
     p->watchers = w;
     bool now = is_so(p, id);
-    struct count_message body = {p->uid, p->home, 0};
+    struct count_message body = {.uid = p->uid, .home = p->home};
     simple_lock_leave(&names_lock, s);
     if (now)
         notify(p, id);
@@ -699,33 +792,44 @@ void port_unwatch(struct port *p, const void *by, uint32_t name)
     drop_watchers(taken);
 }
 
+/* Whether the node is to be told of the port already: it tells all its own then. With names_lock. */
+static bool is_watched_by(const struct port *p, unsigned node)
+{
+    const struct watcher *w = p->watchers;
+    while (w && (w->m || w->node != node))
+        w = w->next;
+    return w;
+}
+
 /* The node is to be told when the port of this one is dead, which it may be already. */
 static void watch_for(struct count_message body, unsigned node)
 {
     struct port *p = port_find(body.uid);
     struct watcher *w = p ? zone_alloc(&watchers) : 0;
-    bool now = !w;
-    if (w) {
-        *w = (struct watcher){.id = MESSAGE_DEAD_NAME, .node = (uint16_t)node};
+    bool dead = !p, added = false;
+    if (p) {
         crit_t s = simple_lock_enter(&names_lock);
-        w->next = p->watchers;
-        p->watchers = w;
-        now = p->dead;
+        dead = p->dead;
+        added = w && !dead && !is_watched_by(p, node);
+        if (added) {
+            *w = (struct watcher){.next = p->watchers, .id = MESSAGE_DEAD_NAME, .node = (uint16_t)node};
+            p->watchers = w;
+        }
         simple_lock_leave(&names_lock, s);
     }
-    if (now && w)
-        notify(p, MESSAGE_DEAD_NAME);
-    else if (now && !p) /* without memory it is not told */
+    if (dead)
         tell_surely(MESSAGE_DEAD, body, node);
+    if (w && !added)
+        zone_free(&watchers, w);
     if (p)
         port_release(p);
 }
 
-/* Its home says that nobody receives there any more. */
-static void is_dead_there(struct count_message body)
+/* Its home says that nobody receives there any more: what is waited for from there will not come. */
+static void is_dead_there(uint32_t uid, unsigned home)
 {
     crit_t s = simple_lock_enter(&names_lock);
-    struct port *p = body.home == ipc_node ? 0 : port_named(body.home, body.uid);
+    struct port *p = home == ipc_node ? 0 : port_named(home, uid);
     if (p)
         p->dead = true;
     simple_lock_leave(&names_lock, s);
@@ -733,6 +837,8 @@ static void is_dead_there(struct count_message body)
         return;
     notify(p, MESSAGE_DEAD_NAME);
     port_release(p);
+    if (transport_node_died)
+        transport_node_died(home);
 }
 
 /* The right by which a message is sent has been used: a send-once right ends with it. */
@@ -865,8 +971,24 @@ int port_receive_any(struct port *set, uint32_t ms, struct message **m, struct p
     }
     limit_end(&limit);
     if (*m)
-        set_has_some(set); /* there may be more, for others who wait */
+        set_has_some(set); /* there may be more, for other threads that wait */
     return error;
+}
+
+static bool has_receive_right(const struct message *m)
+{
+    unsigned i = 0;
+    while (i < m->rights && !(m->right[i].port && m->right[i].type == RIGHT_RECEIVE))
+        i++;
+    return i < m->rights;
+}
+
+/* The receive rights of the message lie in that port's queue; 0: in none. With names_lock. */
+static void carried_by(struct message *m, struct port *p)
+{
+    for (unsigned i = 0; i < m->rights; i++)
+        if (m->right[i].port && m->right[i].type == RIGHT_RECEIVE)
+            m->right[i].port->carrier = p;
 }
 
 /* `always`: there is room for it whatever there is. */
@@ -894,24 +1016,48 @@ static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool alw
     return error;
 }
 
+/*
+ * The queue of `p` gets the receive rights of the message, if it has any; 0: none has them. False: one of them is that
+ * of `p`, or of a port in whose queue that lies, and so on; nobody could ever receive it again.
+ */
+static bool carry(struct message *m, struct port *p)
+{
+    bool sound = true;
+    if (!has_receive_right(m))
+        return true;
+    crit_t s = simple_lock_enter(&names_lock);
+    for (unsigned i = 0; i < m->rights; i++)
+        for (const struct port *q = p; q && m->right[i].type == RIGHT_RECEIVE; q = q->carrier)
+            sound &= q != m->right[i].port;
+    if (sound)
+        carried_by(m, p);
+    simple_lock_leave(&names_lock, s);
+    return sound;
+}
+
 int message_send(struct message *m, uint32_t ms)
 {
     struct port *p = m->to.port;
     if (!port_is_here(p)) {
-        for (unsigned i = 0; i < m->rights; i++)
-            if (m->right[i].port && m->right[i].type == RIGHT_RECEIVE)
-                return -EOPNOTSUPP; /* they stay on their node */
+        if (has_receive_right(m))
+            return -EOPNOTSUPP; /* they stay on their node */
         return p->dead ? -EPIPE : transport_send(p->home, m);
     }
     if (p->ops && p->dead)
         return -EPIPE;
     bool always = m->to.type != RIGHT_SEND;
     m->node = ipc_node;
+    if (!carry(m, p))
+        return -ELOOP;
     right_use(&m->to);
-    if (!p->ops)
-        return port_enqueue(p, m, ms, always);
-    p->ops->message(p->object, m);
-    return 0;
+    if (p->ops) {
+        p->ops->message(p->object, m);
+        return 0;
+    }
+    int error = port_enqueue(p, m, ms, always);
+    if (error && has_receive_right(m))
+        carry(m, 0);
+    return error;
 }
 
 void message_post(struct message *m)
@@ -940,7 +1086,12 @@ int port_receive(struct port *p, uint32_t ms, struct message **m)
         if (!p->first)
             p->last = &p->first;
         p->queued--;
-        thread_wakeup(p); /* who waits for room */
+        thread_wakeup(p); /* a sender may wait for room */
+        if (has_receive_right(*m)) {
+            simple_lock(&names_lock);
+            carried_by(*m, 0);
+            simple_unlock(&names_lock);
+        }
     } else if (p->dead) {
         error = -EPIPE;
     }
@@ -951,12 +1102,7 @@ int port_receive(struct port *p, uint32_t ms, struct message **m)
 
 void port_destroy(struct port *p)
 {
-    crit_t s = simple_lock_enter(&names_lock);
-    leave_set(p);
-    while (p->members)
-        leave_set(p->members);
-    simple_lock_leave(&names_lock, s);
-    s = simple_lock_enter(&p->lock);
+    crit_t s = simple_lock_enter(&p->lock);
     struct message *m = p->first;
     p->dead = true;
     p->first = 0;
@@ -964,11 +1110,20 @@ void port_destroy(struct port *p)
     p->queued = 0;
     thread_wakeup(p);
     simple_lock_leave(&p->lock, s);
+    s = simple_lock_enter(&names_lock); /* from here on port_watch sees that it is dead */
+    leave_set(p);
+    while (p->members)
+        leave_set(p->members);
+    p->carrier = 0;
+    struct watcher *dead = take_watchers(p, MESSAGE_DEAD_NAME), *never = take_watchers(p, MESSAGE_NO_SENDERS);
+    struct count_message body = {.uid = p->uid, .home = p->home};
+    simple_lock_leave(&names_lock, s);
     for (struct message *next; m; m = next) {
         next = m->next;
         message_free(m);
     }
-    notify(p, MESSAGE_DEAD_NAME);
+    tell_watchers(dead, body);
+    drop_watchers(never);
     port_release(p);
 }
 
@@ -996,9 +1151,21 @@ int message_call(struct message *m, uint32_t ms, struct message **reply)
 
 /* ---- From the wire. */
 
+/*
+ * A node has sent a message to what nobody receives from any more: it is told so, that it waits for nothing there; not
+ * if it came by a send-once right, as nothing waits then.
+ */
+static void tell_of_dead(const struct message *m, uint32_t uid)
+{
+    if (!m->by_once)
+        tell_surely(MESSAGE_DEAD, (struct count_message){.uid = uid, .home = ipc_node}, m->node);
+}
+
 void port_arrived(struct message *m, uint32_t uid)
 {
     struct port *p = port_find(uid);
+    if (!p || p->dead)
+        tell_of_dead(m, uid);
     if (!p) {
         message_free(m);
         return;
@@ -1023,7 +1190,7 @@ static void host_port_message(void *object, struct message *m)
     struct count_message body;
     if (m->id == MESSAGE_RELEASE && m->size == sizeof body) {
         memcpy(&body, m->body, sizeof body);
-        port_home_release(body.uid, (uint16_t)body.home, m->node, body.count, false);
+        port_home_release(body.uid, (uint16_t)body.home, m->node, body.count, false, body.unused);
         message_free(m);
     } else if (m->id == MESSAGE_VOID && m->size == sizeof body) {
         memcpy(&body, m->body, sizeof body);
@@ -1035,7 +1202,7 @@ static void host_port_message(void *object, struct message *m)
         message_free(m);
     } else if (m->id == MESSAGE_DEAD && m->size == sizeof body) {
         memcpy(&body, m->body, sizeof body);
-        is_dead_there(body);
+        is_dead_there(body.uid, m->node);
         message_free(m);
     } else if (m->id == MESSAGE_PROBE) {
         message_free(m);

@@ -1,9 +1,10 @@
 /*
  * Ports and messages, after Mach (Accetta and others, *Mach: A New Kernel Foundation for UNIX Development*, 1986): a
- * port is a queue of messages with one receiver, a task or the kernel. Who may send, holds a right: a send right, of
- * which there are any number; a send-once right, which the one message that it allows takes with it, as a reply does;
- * the receive right is the port itself. Rights travel in messages. What the kernel offers - a task, a memory object,
- * the node - is a port that the kernel receives from, so a call is a message, and works the same from another node.
+ * port is a queue of messages with one receiver, a task or the kernel. Whatever may send, holds a right: a send right,
+ * of which there are any number; a send-once right, which the one message that it allows takes with it, as a reply
+ * does; the receive right is the port itself. Rights travel in messages. What the kernel offers - a task, a memory
+ * object, the node - is a port that the kernel receives from, so a call is a message, and works the same from another
+ * node.
  *
  * **Over nodes.** A port lives on one node, its home, which has given it a number, `uid`, when a right to it first
  * left. Another node that holds rights has a *proxy*: a struct port with the home's name and no queue; what is sent to
@@ -12,26 +13,35 @@
  *
  * **When nobody can send any more** the home has to know, over nodes too, and the answer may not be wrong while a right
  * is on its way. Rights are counted by indirect references (Piquer, *Indirect Reference Counting*, PARLE 1991): a node
- * that sends a right to another one counts it (`abroad`) on its own port or proxy; who gets it notes from whom, and how
- * many (`parent`, `from_parent`). A proxy that has no right left, and none abroad, gives its count back to its parent
- * by one message. No third node is asked, so no two messages can overtake each other to a wrong sum.
+ * that sends a right to another one counts it (`abroad`) on its own port or proxy; the other one notes from which it
+ * came, and how many (`parent`, `from_parent`). A proxy that has no right left, and none abroad, gives its count back
+ * to its parent by one message. No third node is asked, so no two messages can overtake each other to a wrong sum.
  *
  * **A node that has been given up** (transport.h) has no rights any more: what it was given is counted by node
- * (`given`), and comes back at once, send-once rights as MESSAGE_SEND_ONCE, so who waits for an answer gets an error.
- * A proxy that was had from there, or whose home it is, is dead for good: it has no name any more, and what is sent to
- * it is -EPIPE. A node that has rights by way of one that has lost the port is told (MESSAGE_VOID), and they are dead,
- * too: two nodes that later had the right from each other would wait for each other for ever.
+ * (`given`), and comes back at once, send-once rights as MESSAGE_SEND_ONCE, so a thread that waits for an answer gets
+ * an error. A proxy that was had from there, or whose home it is, is dead for good: it has no name any more, and what
+ * is sent to it is -EPIPE. A node that has rights by way of one that has lost the port is told (MESSAGE_VOID), and they
+ * are dead, too: two nodes that later had the right from each other would wait for each other for ever.
  *
- * **Flow control.** A queue holds `limit` messages: who sends by a send right waits for room; a send-once right's
- * message always has room, as there was a place for it when the right was made. What comes over the wire is always
- * taken: it is bounded by the window of the transport alone.
+ * **Flow control.** A queue holds `limit` messages: a thread that sends by a send right waits for room; a send-once
+ * right's message always has room, as there was a place for it when the right was made. What comes over the wire is
+ * always taken: it is bounded by the window of the transport alone.
  *
- * **Port sets.** A set is a port that nobody sends to, with others as members: who receives from it gets what comes to
- * any of them, in turn. A member is received from by way of its set alone.
+ * **Port sets.** A set is a port that nobody sends to, with others as members: what is received from it is what comes
+ * to any of them, in turn. A member is received from by way of its set alone.
+ *
+ * **Nothing is lost in a queue.** A receive right that lies in the queue of another port is known to lie there
+ * (`carrier`). A message whose receive right would come to lie in its own queue, or in a ring of them, is refused:
+ * there would be nobody to receive it, and nobody to free it.
  *
  * **Notifications.** A send-once right is kept until the port has no receiver (MESSAGE_DEAD_NAME), or no senders
  * (MESSAGE_NO_SENDERS), and then used for one message that says which name that was asked for. Of a port of another
- * node its home is asked to tell this one, which tells who has asked here; a home that is given up counts as dead.
+ * node its home is asked, once, to tell this one, which tells all that have asked here; a home that is given up counts
+ * as dead. A node whose message finds no port, or no receiver, is told that, too.
+ *
+ * **Memory is out.** What has to be told - rights that go back, a send-once right that goes unused - is noted in the
+ * port and told when there is memory (ports_settle). A message that is freed is itself the one that says so of its
+ * reply right.
  *
  * Errors are minus a number of <errno.h>. Locking, in this order: a port's `lock`, a simple lock at SPL_SOFTCLOCK as
  * limits of time take it, guards its queue and counts; names_lock, the same, guards which port has which number, and is
@@ -43,6 +53,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "ipc/message.h"
 #include "lock/simple_lock.h"
@@ -67,10 +78,10 @@ struct port_ops {
 
 struct port {
     struct simple_lock lock;
-    volatile uint32_t references; /* of rights, and who else points here */
+    volatile uint32_t references; /* of rights, and what else points here */
     uint32_t uid; /* 0: no right of it has left its node */
     uint16_t home;
-    uint16_t parent; /* a proxy's: who gave it, */
+    uint16_t parent; /* a proxy's: the node that gave it, */
     uint32_t from_parent; /* and how many rights; */
     uint32_t abroad; /* those of other nodes that this one has given, */
     struct given *given; /* and to which */
@@ -85,10 +96,17 @@ struct port {
     struct port *set, *members, *next_member; /* with names_lock */
     bool is_set, arrived; /* a member has something */
     struct watcher *watchers; /* with names_lock */
+    struct port *carrier; /* its receive right lies in that one's queue; or 0. With names_lock */
+    /* what there was no memory to tell, with names_lock: */
+    SLIST_ENTRY(port) owing_link;
+    bool owing;
+    uint16_t back_to;
+    uint32_t back, back_uid; /* rights that go back to that node; */
+    uint32_t unused; /* send-once rights that have gone unused */
 };
 
 #define PORT_LIMIT 5 /* messages, at first, as in Mach */
-#define PORT_NODES 1024
+#define PORT_NODES 253 /* their Ethernet addresses end with the node's number and 2 (transport.h) */
 
 /* Numbers that are known without being told. */
 #define UID_HOST 1 /* what a node offers to others */
@@ -116,7 +134,7 @@ int port_receive_any(struct port *set, uint32_t ms, struct message **m, struct p
 
 /*
  * Once, by the send-once right, which it takes over unless there is an error: MESSAGE_DEAD_NAME or MESSAGE_NO_SENDERS,
- * with `name` in it. `by`: who asks, for port_unwatch. -ENOMEM.
+ * with `name` in it. `by`: what asks, for port_unwatch. -ENOMEM.
  */
 int port_watch(struct port *p, uint32_t id, struct port *notify, uint32_t name, const void *by);
 void port_unwatch(struct port *p, const void *by, uint32_t name); /* what it has asked for of the port goes unused */
@@ -144,7 +162,8 @@ static inline bool port_is_here(const struct port *p)
 /*
  * The message goes to m->to, by the right that it holds. 0: it has been consumed. -EPIPE: nobody receives there any
  * more; -ETIMEDOUT: there was no room in so many milliseconds (FOREVER: no limit, 0: it does not wait); -EINTR: the
- * process wants something of the thread.
+ * process wants something of the thread. -ELOOP: it has the receive right of `to`, or of a port in whose queue that
+ * lies.
  */
 #define FOREVER UINT32_MAX
 int message_send(struct message *m, uint32_t ms);
@@ -169,8 +188,11 @@ bool port_export(struct port *p, enum right_type type, unsigned node, struct wir
 uint32_t port_leaves(struct right *by);
 struct port *port_import(const struct wire_right *from, unsigned node); /* a right of that type; 0: memory is out */
 void port_unexport(struct port *p, enum right_type type, unsigned node); /* the right is the caller's again */
-/* Node `node` gives so many back; `once`: by a message that a send-once right has sent. */
-void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once);
+/*
+ * Node `node` gives so many back; `once`: by a message that a send-once right has sent. `unused` of them are send-once
+ * rights that nobody will use.
+ */
+void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once, uint32_t unused);
 /* The message is for the port of this number: it comes over the wire. Consumes it. */
 void port_arrived(struct message *m, uint32_t uid);
 
@@ -179,7 +201,7 @@ bool ports_related(unsigned node);
 void ports_settle(void); /* what memory was out for, is told now */
 void port_node_died(unsigned node);
 
-/* What else the port UID_HOST of this node is asked for: consumes the message. Filled in by who offers that. */
+/* What else the port UID_HOST of this node is asked for: consumes the message. Filled in by what offers that. */
 extern void (*ipc_host_message)(struct message *m);
 
 void ipc_ports_init(unsigned node);

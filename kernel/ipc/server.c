@@ -1,9 +1,12 @@
 /*
  * Threads that carry out what comes over the wire for ports of the kernel (transport.h): in the order of arrival, as
- * many at once as there are. One may wait for a page, also of another node: what that sends, the transport's own thread
- * takes.
+ * many at once as there are. One may wait for a page, also of another node, or for an answer from there: what that
+ * sends, the transport's own thread takes. Nodes that ask each other for something at the same time might all wait for
+ * each other's threads; so there is one more whenever a message has waited for a tick of the timer, and none has been
+ * taken in that time.
  */
 #include <errno.h>
+#include <sys/queue.h>
 
 #include "ipc/port.h"
 #include "ipc/transport.h"
@@ -11,19 +14,23 @@
 #include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(server_lock, "ipc servers", SPL_SOFTCLOCK);
-static struct message *first, **last = &first;
+static struct message_queue jobs = STAILQ_HEAD_INITIALIZER(jobs); /* with the lock, as are the next */
+static uint32_t jobs_taken, jobs_taken_before; /* messages; up to the last look */
+static unsigned idle, jobs_waiting; /* threads; messages */
 
 static void serve(void *arg)
 {
     (void)arg;
     for (;;) {
         crit_t s = simple_lock_enter(&server_lock);
-        while (!first)
-            thread_sleep(&first, &server_lock);
-        struct message *m = first;
-        first = m->next;
-        if (!first)
-            last = &first;
+        idle++;
+        while (STAILQ_EMPTY(&jobs))
+            thread_sleep(&jobs, &server_lock);
+        idle--;
+        jobs_waiting--;
+        jobs_taken++;
+        struct message *m = STAILQ_FIRST(&jobs);
+        STAILQ_REMOVE_HEAD(&jobs, link);
         simple_lock_leave(&server_lock, s);
         struct port *p = m->to.port;
         port_reference(p);
@@ -36,11 +43,24 @@ void server_add(struct port *p, struct message *m)
 {
     (void)p;
     crit_t s = simple_lock_enter(&server_lock);
-    m->next = 0;
-    *last = m;
-    last = &m->next;
-    thread_wakeup_one(&first);
+    STAILQ_INSERT_TAIL(&jobs, m, link);
+    bool waits = ++jobs_waiting > idle; /* those that have been woken count until they run */
+    thread_wakeup_one(&jobs);
     simple_lock_leave(&server_lock, s);
+    if (waits)
+        transport_tick_wanted();
+}
+
+void servers_look(void)
+{
+    crit_t s = simple_lock_enter(&server_lock);
+    bool some = jobs_waiting, stuck = some && jobs_taken == jobs_taken_before;
+    jobs_taken_before = jobs_taken;
+    simple_lock_leave(&server_lock, s);
+    if (stuck)
+        thread_create(serve, 0, PRI_NORMAL, ANY_HART, "ipc server"); /* without memory, perhaps the next time */
+    if (some)
+        transport_tick_wanted();
 }
 
 void server_start(unsigned threads)

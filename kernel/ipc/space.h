@@ -34,8 +34,8 @@ struct port *space_port(struct ipc_space *s, uint32_t name);
 uint32_t space_name_of_receiver(struct ipc_space *s, const struct port *p); /* 0: it is another one's by now */
 
 /*
- * The space of the calling thread's process, made when it is first wanted; filled in by who has processes. 0: memory is
- * out.
+ * The space of the calling thread's process, made when it is first wanted; filled in by the layer that has processes.
+ * 0: memory is out.
  */
 struct process;
 extern struct ipc_space *(*space_of_caller)(struct process *p);

@@ -102,6 +102,7 @@ static uint32_t transport_begun; /* epoch of all peers, at first */
 static uint64_t cut, healed; /* cycles in between which the wire does not reach this node */
 struct transport_counts transport_counts;
 void (*transport_node_died)(unsigned node);
+void (*transport_data_arrived)(struct message *m);
 #define COUNT(what) __atomic_fetch_add(&transport_counts.what, 1, __ATOMIC_RELAXED)
 
 /* ---- Out. */
@@ -274,7 +275,10 @@ static void message_deliver(struct message *m)
         m->right[i] = w->type ? (struct right){port_import(w, m->node), (enum right_type)w->type} : (struct right){0};
     }
     if (m->wire_released)
-        port_home_release(m->wire_uid, ipc_node, m->node, m->wire_released & ~BY_ONCE, m->wire_released & BY_ONCE);
+        port_home_release(m->wire_uid, ipc_node, m->node, m->wire_released & ~BY_ONCE, m->wire_released & BY_ONCE, 0);
+    m->by_once = m->wire_released & BY_ONCE;
+    if (m->data_size && transport_data_arrived)
+        transport_data_arrived(m);
     port_arrived(m, m->wire_uid);
 }
 
@@ -335,6 +339,11 @@ static void timer_wanted(void)
     simple_lock_leave(&timer_lock, s);
 }
 
+void transport_tick_wanted(void)
+{
+    timer_wanted();
+}
+
 #include TRANSPORT_FILE
 
 static struct peer *peer_of(unsigned node)
@@ -378,12 +387,6 @@ static void peer_done(struct peer *peer)
     }
 }
 
-uint32_t transport_epoch(unsigned node)
-{
-    struct peer *peer = peer_of(node);
-    return peer ? *(volatile uint32_t *)&peer->epoch : 0;
-}
-
 /* The message's rights are the node's from now on; false: memory is out, and they are not. */
 static bool export_rights(struct message *m, unsigned node)
 {
@@ -393,7 +396,7 @@ static bool export_rights(struct message *m, unsigned node)
     while (done < m->rights &&
            (!m->right[done].port || port_export(m->right[done].port, m->right[done].type, node, &m->wire_right[done])))
         done++;
-    bool all = done == m->rights;
+    bool all = done == m->rights && (!m->export_data || m->export_data(m, node));
     for (unsigned i = 0; i < done; i++)
         if (m->right[i].port && all)
             m->right[i].type = RIGHT_NONE;
@@ -412,14 +415,14 @@ int transport_send(unsigned node, struct message *m)
     if (!peer)
         return -ENOMEM;
     mutex_lock(&peer->lock);
-    int error = peer->dying || (m->wire_epoch && m->wire_epoch != peer->epoch) ? -EPIPE : 0;
+    int error = peer->dying ? -EPIPE : 0;
     if (!error && !export_rights(m, node))
         error = -ENOMEM;
     if (error) {
         mutex_unlock(&peer->lock);
         return error;
     }
-    m->unsent = 0;
+    m->discard = 0;
     m->wire_uid = m->to.port->uid;
     m->wire_released = m->to.type == RIGHT_SEND_ONCE ? BY_ONCE : 0;
     m->wire_released |= port_leaves(&m->to);
@@ -556,6 +559,7 @@ static void timer_tick(void)
 {
     ticks++;
     ports_settle();
+    servers_look();
     for (unsigned n = 0; n < node_total; n++) {
         struct peer *peer = peers[n];
         if (!peer)
@@ -577,7 +581,7 @@ static void timer_tick(void)
     }
 }
 
-/* Clock ticks until the next look at who is silent; NO_LIMIT: nobody is to be missed. */
+/* Clock ticks until the next look at which nodes are silent; NO_LIMIT: nobody is to be missed. */
 static uint32_t watch_ticks(void)
 {
     for (unsigned n = 0; n < node_total && transport_probe; n++)
@@ -612,7 +616,7 @@ void transport_start(unsigned nodes)
 {
     static struct ether_protocol protocol = {.type = ETHERTYPE_IPC, .input = frame_input};
     if (nodes > PORT_NODES)
-        panic("%u nodes: there may be %u", nodes, PORT_NODES);
+        panic("%u nodes: at most %u have Ethernet addresses of their own", nodes, PORT_NODES);
     node_total = nodes;
     transport_begun = cycles32() | 1;
     retry = bootargs_number(BOOT(kernel, ipc_retry)) / TICK_MS + 1;

@@ -41,18 +41,21 @@
 
 /*
  * The message, with its rights, goes to that node; it is freed when it has got there. 0; -ENOMEM; -EPIPE, if the node
- * is being given up, or has been since the message's rights were exported: it is the caller's still.
+ * is being given up: it is the caller's still.
  */
 int transport_send(unsigned node, struct message *m);
 
-/* Our epoch of that node's, for `wire_epoch` of a message; 0: memory is out, or there is no such node. */
-uint32_t transport_epoch(unsigned node);
-
 /*
- * A node has been given up: called when nothing is under way there any more, and no right is about. Filled in by who
+ * A node has been given up: called when nothing is under way there any more, and no right is about. Filled in by what
  * waits for its pages.
  */
 extern void (*transport_node_died)(unsigned node);
+
+/* A message with data has come: whoever knows rights in them says how they are discarded. Filled in by that. */
+extern void (*transport_data_arrived)(struct message *m);
+
+/* Something waits for memory, or for a server: it is looked at again in a while (ports_settle, servers_look). */
+void transport_tick_wanted(void);
 
 /* Starts sending and receiving; the network is up. */
 void transport_start(unsigned nodes);
@@ -69,7 +72,11 @@ struct transport_counts {
 extern struct transport_counts transport_counts;
 void transport_print_results(void); /* @ipc */
 
-/* Messages of ports of the kernel that may have to wait are carried out by threads for that (server.c). */
+/*
+ * Messages of ports of the kernel that may have to wait are carried out by threads for that (server.c): as many as that
+ * at first.
+ */
 void server_start(unsigned threads);
 void server_add(struct port *p, struct message *m);
+void servers_look(void); /* whether they get on, in each tick of the timer */
 #endif

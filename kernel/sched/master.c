@@ -5,12 +5,13 @@
 #include "sched/sched.h"
 #include "sched/sleep.h"
 
-static struct thread *master_inside; /* who has the master */
+static struct thread *master_inside; /* the thread that has the master */
 DEFINE_SIMPLE_LOCK(master_lock, "master", SPL_SCHED);
 
 /*
- * In the serial kernel this is on the way of each system call: who finds the master free, on its hart, takes it in one
- * section, goes home in one, and looks for nobody to wake if nobody waits. Other kernels have no need of the code.
+ * In the serial kernel this is on the way of each system call: a thread that finds the master free, on its hart, takes
+ * it in one section, goes home in one, and looks for nobody to wake if nobody waits. Other kernels have no need of the
+ * code.
  */
 static unsigned waiting; /* in the serial kernel: how many, or more; of master_lock */
 

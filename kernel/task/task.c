@@ -7,6 +7,7 @@
 #include "arch/csr.h"
 #include "dev/node.h"
 #include "ipc/space.h"
+#include "ipc/transport.h"
 #include "lib/minmax.h"
 #include "lib/syscall.h"
 #include "mem/zone.h"
@@ -19,7 +20,7 @@ void (*task_host_shutdown)(struct message *m);
 
 DEFINE_ZONE(tasks, "tasks", sizeof(struct task), 8, SPL_SOFTPREEMPT, 0);
 static MUTEX_CLASS(task_class, "task");
-DEFINE_MUTEX(tasks_lock, "tasks"); /* who is the first to want a process's */
+DEFINE_MUTEX(tasks_lock, "tasks"); /* the first thread that wants a process's makes it */
 
 static void task_message(void *object, struct message *m);
 static void task_no_senders(void *object);
@@ -255,9 +256,8 @@ static int spread_to(unsigned node, const struct spread_body *below, struct port
     if (!error)
         error = message_send(m, PATIENCE_MS);
     if (error) {
-        m->reply.port = 0; /* nobody is to be told */
+        m->reply.type = RIGHT_NONE; /* nobody is to be told */
         message_free(m);
-        port_release(answers);
     }
     return error;
 }
@@ -422,8 +422,8 @@ static void create_message(struct task *t, struct message *m)
     struct task_report report = {0};
     struct port *child = 0;
     memcpy(words, m->body, sizeof words);
-    int error =
-        m->size < sizeof words || words[1] > STEPS_ALL ? -EINVAL : task_create(t, words[0], words[1], &child, &report);
+    bool sound = m->size >= sizeof words && words[0] < node_count() && words[1] <= STEPS_ALL;
+    int error = sound ? task_create(t, words[0], words[1], &child, &report) : -EINVAL;
     struct message *reply = message_reply_to(m);
     message_free(m);
     if (!reply) {
@@ -500,6 +500,7 @@ void tasks_init(void)
 {
     ipc_host_message = task_host_message;
     space_of_caller = space_of;
+    transport_data_arrived = task_data_arrived;
     process_ends = ends;
 }
 

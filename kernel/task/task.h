@@ -1,5 +1,5 @@
 /*
- * Tasks that are created on other nodes (paper `crtc`, section 3). A task is a process with a port; who has a right to
+ * Tasks that are created on other nodes (paper `crtc`, section 3). A task is a process with a port; what has a right to
  * that creates children of it, on any node, and starts threads in them. The child's memory is the parent's as it was,
  * by copy: nothing of it is sent but what describes it, pages come by faults (xmm/xmm.h).
  *
@@ -48,7 +48,7 @@ enum task_step {
 #define STEPS_ALL 31
 
 /* Between kernels; those of user mode are in user/abi.h. */
-#define HOST_TASK_ALLOCATE 0x380
+#define HOST_TASK_ALLOCATE 0x380 /* IPC_OF_KERNELS */
 #define TASK_MAP_VECTOR 0x381
 #define HOST_SHUTDOWN 0x382
 #define HOST_TASK_SPREAD 0x383
@@ -90,13 +90,16 @@ int task_spread(struct task *parent, const struct spread *s, struct task_report 
 /* The memory of a task by a vector of another node (vector.c). Consumes the message. */
 void task_map_vector(struct task *task, struct message *m);
 int task_take_vector(struct task *task, struct message *m); /* the same, and the message stays the caller's */
-/* The vector of a snapshot, as the data of `m`; what it has exported is in it. */
+/* The vector of a snapshot, as the data of `m`, with rights to the ports of its objects. */
 int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m, struct task_report *report);
+
+/* A message that may be a vector has come from another node: its rights go with it if nobody takes them. */
+void task_data_arrived(struct message *m);
 
 /* Calls on the memory of a task, USER_VM_* (memory.c): consumes the message. False: it is none of them, and stays. */
 bool task_memory_message(struct task *task, struct message *m);
 
-/* A node's end is asked for (HOST_SHUTDOWN): consumes the message. Filled in by who runs the node. */
+/* A node's end is asked for (HOST_SHUTDOWN): consumes the message. Filled in by what runs the node. */
 extern void (*task_host_shutdown)(struct message *m);
 
 void tasks_init(void);

@@ -28,11 +28,16 @@ struct vector_region {
     uint32_t unused[3];
 };
 
+/*
+ * In place of a right's type: its number is the address of a port of this node, to which the vector has a send right.
+ */
+#define PAGER_HERE 0xffff
+
 struct vector_object {
     struct wire_right pager;
     struct xmm_state state;
     uint32_t below; /* the number, and 1, of what it shadows; 0: it is not in the vector */
-    uint32_t here;  /* the object on the node that reads it */
+    uint32_t here; /* the object on the node that reads it */
 };
 
 _Static_assert(sizeof(struct vector_head) == 2 * ELEMENT && sizeof(struct vector_region) == ELEMENT &&
@@ -60,6 +65,11 @@ static struct vector_object *object_of(const struct message *m, uint32_t n)
     return element(m, 2 + vector_head_of(m)->regions + n);
 }
 
+static struct port *port_at(uint32_t address)
+{
+    return (struct port *)(uintptr_t)address;
+}
+
 /* ---- Making one. */
 
 /* What it is exported as. */
@@ -75,26 +85,18 @@ static uint32_t add_object(struct message *m, struct vm_object *object, unsigned
     if (!p)
         return 0;
     *fresh = false;
-    for (uint32_t n = 0; n < h->objects && p->uid; n++) {
-        const struct wire_right *w = &object_of(m, n)->pager;
-        if (w->uid == p->uid && w->home == p->home) {
+    for (uint32_t n = 0; n < h->objects; n++)
+        if (port_at(object_of(m, n)->pager.uid) == p) {
             port_drop(p, RIGHT_SEND);
             return n + 1;
         }
-    }
     if (!message_make_room(m, (2 + h->regions + h->objects + 1) * ELEMENT)) {
         port_drop(p, RIGHT_SEND);
         return 0;
     }
     struct vector_object *o = object_of(m, h->objects++);
-    *o = (struct vector_object){0};
+    *o = (struct vector_object){.pager = {.uid = (uint32_t)(uintptr_t)p, .type = PAGER_HERE}};
     xmm_state_of(object, &o->state);
-    if (!port_export(p, RIGHT_SEND, m->to.port->home, &o->pager)) {
-        h->objects--;
-        port_drop(p, RIGHT_SEND);
-        return 0;
-    }
-    port_release(p);
     *fresh = true;
     return h->objects;
 }
@@ -147,12 +149,47 @@ static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned 
     return above ? first : 0;
 }
 
-/* What has been exported in it is not sent: the rights come back. */
-static void give_back(struct message *m)
+/* All rights in it leave for that node; until that is sure, `here` has the ports. */
+static bool vector_export(struct message *m, unsigned node)
 {
+    uint32_t done = 0, all = vector_head_of(m)->objects;
+    for (bool exported = true; done < all && exported; done += exported) {
+        struct vector_object *o = object_of(m, done);
+        o->here = o->pager.uid;
+        exported = port_export(port_at(o->here), RIGHT_SEND, node, &o->pager);
+    }
+    for (uint32_t n = 0; n < done; n++) {
+        struct vector_object *o = object_of(m, n);
+        if (done == all) {
+            port_release(port_at(o->here));
+        } else {
+            port_unexport(port_at(o->here), RIGHT_SEND, node);
+            o->pager = (struct wire_right){.uid = o->here, .type = PAGER_HERE};
+        }
+        o->here = 0;
+    }
+    if (done < all)
+        object_of(m, done)->here = 0;
+    return done == all;
+}
+
+/* The right to the object's port is the caller's; 0: memory is out, or it has been taken. */
+static struct port *take_pager(struct message *m, struct vector_object *o)
+{
+    struct wire_right w = o->pager;
+    o->pager.type = RIGHT_NONE;
+    return w.type == PAGER_HERE ? port_at(w.uid) : w.type ? port_import(&w, m->node) : 0;
+}
+
+/* Nobody takes it any more: the rights that are left in it go. */
+static void vector_discard(struct message *m)
+{
+    if (m->data_size < sizeof(struct vector_head))
+        return;
     for (uint32_t n = 0; n < vector_head_of(m)->objects; n++) {
-        const struct wire_right *w = &object_of(m, n)->pager;
-        port_home_release(w->uid, w->home, m->to.port->home, 1, false);
+        struct port *p = take_pager(m, object_of(m, n));
+        if (p)
+            port_drop(p, RIGHT_SEND);
     }
 }
 
@@ -166,8 +203,8 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
     if (!message_make_room(m, (2 + regions) * ELEMENT))
         return -ENOMEM;
     *vector_head_of(m) = (struct vector_head){.regions = regions, .steps = steps, .form = vm_map_form(snapshot)};
-    m->wire_epoch = transport_epoch(m->to.port->home);
-    m->unsent = give_back;
+    m->export_data = vector_export;
+    m->discard = vector_discard;
     int error = 0;
     for (uint32_t at = 0; !error && vm_map_next(snapshot, at, &r); at = r.end, n++) {
         struct vector_region *v = region_of(m, n);
@@ -192,7 +229,26 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
 
 /* ---- Reading one. */
 
-/* What the vector says fits into it, so that nothing beyond is looked at. */
+/* Whether no object lies below itself. A number of their chain is noted in each, and goes when all have been seen. */
+static bool chains_end(const struct message *m)
+{
+    uint32_t objects = vector_head_of(m)->objects;
+    bool end = true;
+    for (uint32_t n = 0; n < objects && end; n++) {
+        uint32_t at = n + 1;
+        for (; at && !object_of(m, at - 1)->here; at = object_of(m, at - 1)->below)
+            object_of(m, at - 1)->here = n + 1;
+        end = !at || object_of(m, at - 1)->here != n + 1;
+    }
+    for (uint32_t n = 0; n < objects; n++)
+        object_of(m, n)->here = 0;
+    return end;
+}
+
+/*
+ * What the vector says fits into it, so that nothing beyond is looked at, and has sense. From another node it has no
+ * addresses.
+ */
 static bool is_sound(const struct message *m)
 {
     if (m->data_size < sizeof(struct vector_head))
@@ -204,10 +260,22 @@ static bool is_sound(const struct message *m)
     for (uint32_t n = 0; n < h->regions; n++)
         if (region_of(m, n)->object > h->objects)
             return false;
-    for (uint32_t n = 0; n < h->objects; n++)
-        if (object_of(m, n)->below > h->objects)
+    for (uint32_t n = 0; n < h->objects; n++) {
+        struct vector_object *o = object_of(m, n);
+        if (o->below > h->objects || (o->pager.type == PAGER_HERE && m->node != ipc_node))
             return false;
-    return true;
+        o->here = 0;
+    }
+    return chains_end(m);
+}
+
+void task_data_arrived(struct message *m)
+{
+    bool vector = m->id == TASK_MAP_VECTOR || m->id == HOST_TASK_SPREAD;
+    if (vector && is_sound(m))
+        m->discard = vector_discard;
+    else if (vector)
+        m->data_size = 0; /* it is none */
 }
 
 /* An object that is being imported: the right by which, and what is said of it. */
@@ -220,8 +288,7 @@ struct import {
 static int of_vector(struct message *m, uint32_t n, struct import *i)
 {
     struct vector_object *o = object_of(m, n);
-    *i = (struct import){.pager = port_import(&o->pager, m->node), .state = o->state, .below = o->below};
-    o->pager.type = RIGHT_NONE;
+    *i = (struct import){.pager = take_pager(m, o), .state = o->state, .below = o->below};
     return i->pager ? 0 : -ENOMEM;
 }
 
@@ -262,17 +329,20 @@ static int import_chain(struct message *m, uint32_t first)
         if (error)
             break;
         if (above) {
-            vm_object_set_shadow(above, o, offset);
-            if (!xmm_set_source(above, o))
+            if (!vm_object_set_shadow(above, o, offset))
+                error = -EINVAL; /* another node says what is not so */
+            else if (!xmm_set_source(above, o))
                 error = -EOPNOTSUPP; /* it would not be told what is pushed into that one */
         }
         if (v)
             v->here = (uint32_t)(uintptr_t)o;
         else
             vm_object_release(o);
-        if (fresh)
+        if (fresh && !error)
             error = xmm_init(o, !(steps & STEP_NO_SYNC));
-        else
+        if (fresh && error)
+            xmm_complete(o, error); /* it may not be in the chain, and others may wait for it */
+        else if (!fresh && !error)
             xmm_await(o);
         if (!fresh || !i.state.shadowed)
             break;
@@ -314,7 +384,7 @@ static int enter(struct task *task, struct message *m)
 
 int task_take_vector(struct task *task, struct message *m)
 {
-    if (!is_sound(m))
+    if (!m->data_size)
         return -EINVAL;
     mutex_lock(&task->lock); /* it has no thread yet, and nothing else wants it */
     int error = !task->process || task->begun ? -ESRCH : 0;
@@ -325,11 +395,9 @@ int task_take_vector(struct task *task, struct message *m)
     mutex_unlock(&task->lock);
     for (uint32_t n = 0; n < vector_head_of(m)->objects; n++) {
         struct vector_object *o = object_of(m, n);
-        struct port *unused = o->pager.type ? port_import(&o->pager, m->node) : 0;
-        if (unused)
-            port_drop(unused, RIGHT_SEND);
         if (o->here)
             vm_object_release((struct vm_object *)(uintptr_t)o->here);
+        o->here = 0;
     }
     return error;
 }

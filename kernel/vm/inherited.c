@@ -45,6 +45,16 @@ struct vm_object *vm_object_below(struct vm_object *object, uint32_t *offset, bo
     return below;
 }
 
+struct vm_object *vm_object_next(struct vm_object *object)
+{
+    vm_object_lock(object);
+    struct vm_object *next = object->shadow;
+    if (next)
+        next->references++;
+    vm_object_unlock(object);
+    return next;
+}
+
 /* The pager of `at` is asked. The family is locked, and is so again. */
 static int ask(struct vm_object *at, uint32_t index)
 {

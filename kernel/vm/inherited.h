@@ -59,6 +59,9 @@ uint32_t vm_object_kin(struct vm_object *object, uint32_t own);
  */
 struct vm_object *vm_object_below(struct vm_object *object, uint32_t *offset, bool *through);
 
+/* The next one of its chain, wherever that ends, with a reference; or 0. */
+struct vm_object *vm_object_next(struct vm_object *object);
+
 /*
  * The content of a page, as the object, or, `through` it, whoever maps it has it. May wait for pagers. 0; 1: there is
  * none, which is one of 0 if nothing lies below; -EIO; -ENOMEM.
@@ -84,6 +87,7 @@ struct vm_object *vm_object_create_relative(const struct vm_pager *pager, uint32
 
 /*
  * Once, before a page of it is wanted; both of one family. Of a shared object it is the only copy, and gets its pages.
+ * False: it shadows something already, or it would lie below itself, or be of another family; nothing has changed.
  */
-void vm_object_set_shadow(struct vm_object *object, struct vm_object *below, uint32_t offset);
+bool vm_object_set_shadow(struct vm_object *object, struct vm_object *below, uint32_t offset);
 #endif

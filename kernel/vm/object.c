@@ -84,17 +84,21 @@ struct vm_object *vm_object_create_relative(const struct vm_pager *pager, uint32
     return o;
 }
 
-void vm_object_set_shadow(struct vm_object *object, struct vm_object *below, uint32_t offset)
+bool vm_object_set_shadow(struct vm_object *object, struct vm_object *below, uint32_t offset)
 {
     vm_object_lock(object);
-    if (object->shadow || below->family != object->family)
-        panic("vm_object_set_shadow: object %p is not to shadow %p", (void *)object, (void *)below);
-    below->references++;
-    object->shadow = below;
-    object->shadow_offset = offset;
-    if (below->shared && !below->copy)
-        below->copy = object;
+    bool sound = !object->shadow && below->family == object->family;
+    for (const struct vm_object *o = below; o && sound; o = o->shadow)
+        sound = o != object;
+    if (sound) {
+        below->references++;
+        object->shadow = below;
+        object->shadow_offset = offset;
+        if (below->shared && !below->copy)
+            below->copy = object;
+    }
     vm_object_unlock(object);
+    return sound;
 }
 
 vm_control_t vm_object_control(const struct vm_object *object)

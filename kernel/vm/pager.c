@@ -148,7 +148,7 @@ int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
     int error = is_within(o, page, count) ? 0 : -EINVAL;
     for (uint32_t i = 0; i < count && !error; i++) {
         struct vm_page *p = radix_get(&o->pages, page + i);
-        if (vm_is_page(p) && p->unlocking) { /* who wants more rights asks again */
+        if (vm_is_page(p) && p->unlocking) { /* the thread that wants more rights asks again */
             p->unlocking = false;
             vm_page_wake(p);
         }

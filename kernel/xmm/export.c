@@ -4,10 +4,12 @@
 
 #include "ipc/transport.h"
 #include "mem/zone.h"
+#include "sched/sched.h"
 #include "vm/shared.h"
 #include "xmm/share.h"
 
 #define BUCKETS 64
+#define PATIENCE_TICKS 500 /* for memory, with which a request is answered */
 
 /* A node that uses the object, and where its pages go. */
 struct client {
@@ -54,28 +56,38 @@ void xmm_state_of(struct vm_object *object, struct xmm_state *state)
         vm_object_release(below);
 }
 
-static int get_state(struct export *e, struct message *m)
+/* With a reference; 0: nobody has had a right to it meanwhile, and it has gone. */
+static struct vm_object *export_object_of(struct export *e)
+{
+    mutex_lock(&xmm_lock_export);
+    struct vm_object *o = e->object;
+    if (o)
+        vm_object_reference(o);
+    mutex_unlock(&xmm_lock_export);
+    return o;
+}
+
+static void get_state(struct export *e, struct vm_object *object, struct message *m)
 {
     struct message *reply = message_reply_to(m);
     if (reply) {
         struct xmm_state state;
-        xmm_state_of(e->object, &state);
+        xmm_state_of(object, &state);
         state.shadowed = e->above || (state.shadowed && !e->through);
         memcpy(reply->body, &state, sizeof state);
         reply->size = sizeof state;
         message_post(reply);
     }
     message_free(m);
-    return 0;
 }
 
-static void get_shadow(struct export *e, struct message *m)
+static void get_shadow(struct export *e, struct vm_object *object, struct message *m)
 {
     struct message *reply = message_reply_to(m);
     if (reply) {
         uint32_t offset;
         bool through;
-        struct vm_object *below = e->through || e->share ? 0 : vm_object_below(e->object, &offset, &through);
+        struct vm_object *below = e->through || e->share ? 0 : vm_object_below(object, &offset, &through);
         struct port *port = below ? xmm_export(below, m->body[0]) : 0;
         if (port)
             message_add_right(reply, port, RIGHT_SEND);
@@ -86,20 +98,38 @@ static void get_shadow(struct export *e, struct message *m)
     message_free(m);
 }
 
+/* Of each node its newest proxy is the one that asks for pages: it takes the place of those before. */
+static bool note_client(struct export *e, unsigned node, struct port *control)
+{
+    struct client *fresh = zone_alloc(&clients);
+    struct port *before = 0;
+    mutex_lock(&xmm_lock_export);
+    struct client *c = e->clients;
+    while (c && c->node != node)
+        c = c->next;
+    if (c) {
+        before = c->control;
+        c->control = control;
+    } else if (fresh) {
+        *fresh = (struct client){.next = e->clients, .control = control, .node = (uint16_t)node};
+        e->clients = fresh;
+    }
+    bool noted = c || fresh;
+    mutex_unlock(&xmm_lock_export);
+    if (before)
+        port_drop(before, RIGHT_SEND);
+    if (c && fresh)
+        zone_free(&clients, fresh);
+    return noted;
+}
+
 static void add_client(struct export *e, struct message *m)
 {
     struct port *control = message_take_right(m, 0);
-    struct client *c = control ? zone_alloc(&clients) : 0;
-    if (c) {
-        *c = (struct client){.control = control, .node = m->node};
-        mutex_lock(&xmm_lock_export);
-        c->next = e->clients;
-        e->clients = c;
-        mutex_unlock(&xmm_lock_export);
-    } else if (control) {
+    bool noted = control && note_client(e, m->node, control);
+    if (control && !noted)
         port_drop(control, RIGHT_SEND);
-    }
-    message_answer(m, c ? 0 : -ENOMEM);
+    message_answer(m, noted ? 0 : -ENOMEM);
 }
 
 /* The control port of that node's newest proxy, with a send right; or 0. */
@@ -116,57 +146,69 @@ static struct port *control_of(struct export *e, unsigned node)
     return control;
 }
 
-static void data_request(struct export *e, struct message *m)
+/*
+ * The request is sent back as its own answer, so memory is not out for that; but a proxy that is not noted, for want of
+ * memory, is found by its number, as soon as there is memory for a right to it.
+ */
+static void answer_request(struct export *e, struct message *m, uint32_t id, const struct xmm_data *body)
+{
+    struct port *control;
+    for (unsigned ticks = 0; !(control = control_of(e, m->node)) && !(control = port_known(m->node, body->control));
+         ticks++) {
+        if (ticks == PATIENCE_TICKS) {
+            message_free(m);
+            return;
+        }
+        thread_delay(1);
+    }
+    message_redirect(m, control, RIGHT_SEND, id);
+    if (id != XMM_DATA_SUPPLY)
+        m->data_size = 0;
+    memcpy(m->body, body, sizeof *body);
+    m->size = sizeof *body;
+    message_post(m);
+}
+
+/* `object` 0: it has gone. */
+static void data_request(struct export *e, struct vm_object *object, struct message *m)
 {
     struct xmm_data body;
     memcpy(&body, m->body, sizeof body);
-    struct port *control = control_of(e, m->node);
-    struct message *reply = control ? message_alloc(XMM_DATA_ERROR) : 0;
-    if (reply) {
-        int result = !message_make_room(reply, PAGE_SIZE) ? -ENOMEM
-                     : e->above ? vm_object_read_above(e->object, body.page, page_pointer(reply->page[0]))
-                                : vm_object_read(e->object, body.page, e->through, page_pointer(reply->page[0]));
-        reply->id = result < 0 ? XMM_DATA_ERROR : result ? XMM_DATA_UNAVAILABLE : XMM_DATA_SUPPLY;
-        if (result)
-            reply->data_size = 0;
-        reply->to = (struct right){control, RIGHT_SEND};
-        memcpy(reply->body, &body, sizeof body);
-        reply->size = sizeof body;
-        __atomic_fetch_add(&xmm_counts.served, 1, __ATOMIC_RELAXED);
-        message_post(reply);
-    } else if (control) {
-        port_drop(control, RIGHT_SEND);
-    }
-    message_free(m);
+    int result = !object                            ? -EIO
+                 : !message_make_room(m, PAGE_SIZE) ? -ENOMEM
+                 : e->above                         ? vm_object_read_above(object, body.page, page_pointer(m->page[0]))
+                            : vm_object_read(object, body.page, e->through, page_pointer(m->page[0]));
+    __atomic_fetch_add(&xmm_counts.served, 1, __ATOMIC_RELAXED);
+    answer_request(e, m, result < 0 ? XMM_DATA_ERROR : result ? XMM_DATA_UNAVAILABLE : XMM_DATA_SUPPLY, &body);
 }
 
 /* Whether a page that was had of the copy's source has been pushed into the copy. */
-static void check_source(struct export *e, struct message *m)
+static void check_source(struct export *e, struct vm_object *object, struct message *m)
 {
     struct xmm_data body;
     memcpy(&body, m->body, sizeof body);
-    struct port *control = control_of(e, m->node);
-    if (!control) {
-        message_free(m);
-        return;
-    }
-    body.rights = vm_object_has_above(e->object, body.page);
-    message_redirect(m, control, RIGHT_SEND, XMM_CHECKED);
-    memcpy(m->body, &body, sizeof body);
-    message_post(m);
+    body.rights = object && vm_object_has_above(object, body.page);
+    answer_request(e, m, XMM_CHECKED, &body);
 }
 
 static void export_message(void *object, struct message *m)
 {
     struct export *e = object;
-    switch (m->id) {
-    case XMM_INIT: add_client(e, m); break;
-    case XMM_GET_STATE: get_state(e, m); break;
-    case XMM_GET_SHADOW: get_shadow(e, m); break;
-    case XMM_DATA_REQUEST: data_request(e, m); break;
-    case XMM_CHECK: check_source(e, m); break;
-    default: message_answer(m, -ENOSYS);
-    }
+    struct vm_object *o = export_object_of(e); /* it stays, also if nobody has a right to it any more meanwhile */
+    if (m->id == XMM_DATA_REQUEST)
+        data_request(e, o, m);
+    else if (m->id == XMM_CHECK)
+        check_source(e, o, m);
+    else if (m->id == XMM_INIT)
+        add_client(e, m);
+    else if (m->id == XMM_GET_STATE && o)
+        get_state(e, o, m);
+    else if (m->id == XMM_GET_SHADOW && o)
+        get_shadow(e, o, m);
+    else
+        message_answer(m, o ? -ENOSYS : -EIO);
+    if (o)
+        vm_object_release(o);
 }
 
 /* Nobody else sees the object any more, unless it has been exported again meanwhile. */
@@ -174,20 +216,25 @@ static void export_no_senders(void *object)
 {
     struct export *e = object;
     mutex_lock(&xmm_lock_export);
-    bool ends = !port_has_senders(e->port);
+    struct vm_object *object_of = e->object;
+    bool ends = object_of && !port_has_senders(e->port);
     if (ends) {
-        *export_place(e->object) = e->next;
+        *export_place(object_of) = e->next;
+        e->object = 0;
         xmm_counts.exports--;
     }
+    struct client *c = ends ? e->clients : 0;
+    if (ends)
+        e->clients = 0;
     mutex_unlock(&xmm_lock_export);
     if (!ends)
         return;
-    for (struct client *c = e->clients, *next; c; c = next) {
+    for (struct client *next; c; c = next) {
         next = c->next;
         port_drop(c->control, RIGHT_SEND);
         zone_free(&clients, c);
     }
-    vm_object_release(e->object);
+    vm_object_release(object_of);
     port_destroy(e->port);
 }
 
@@ -218,17 +265,6 @@ static const struct port_ops shared_ops = {.name = "shared memory object",
                                            .at_once = true,
                                            .no_senders = shared_no_senders,
                                            .freed = export_freed};
-
-/* With a reference; 0: nobody has had a right to it meanwhile, and it has gone. */
-static struct vm_object *export_object_of(struct export *e)
-{
-    mutex_lock(&xmm_lock_export);
-    struct vm_object *o = e->object;
-    if (o)
-        vm_object_reference(o);
-    mutex_unlock(&xmm_lock_export);
-    return o;
-}
 
 /* The copy is made by a server, as it may wait for other nodes. The object's port is in the message. */
 static void copy_message(void *object, struct message *m)
@@ -281,8 +317,8 @@ void export_shared_message(struct port *port, struct message *m)
     }
     switch (m->id) {
     case XMM_INIT: share_init(e->share, m); break;
-    case XMM_GET_STATE: get_state(e, m); break;
-    case XMM_GET_SHADOW: get_shadow(e, m); break;
+    case XMM_GET_STATE: get_state(e, e->object, m); break;
+    case XMM_GET_SHADOW: get_shadow(e, e->object, m); break;
     case XMM_COPY: copy(port, m); break;
     default: message_answer(m, -ENOSYS);
     }
@@ -348,10 +384,7 @@ void exports_ended(void)
 struct vm_object *xmm_exported(struct port *pager)
 {
     bool ours = pager->ops == &export_ops || pager->ops == &shared_ops;
-    struct vm_object *object = ours ? ((struct export *)pager->object)->object : 0;
-    if (object)
-        vm_object_reference(object);
-    return object;
+    return ours ? export_object_of(pager->object) : 0;
 }
 
 struct vm_object *xmm_exported_kin(uint32_t kin)

@@ -5,9 +5,12 @@
 #include "lock/lock.h"
 #include "xmm/xmm.h"
 
-/* The body of requests for pages and of the answers; `asked` comes back as it was. */
+/*
+ * The body of requests for pages and of the answers; `asked` comes back as it was. `control`: the number of the control
+ * port, for a manager that had no memory to note the proxy.
+ */
 struct xmm_data {
-    uint32_t page, count, rights, asked;
+    uint32_t page, count, rights, asked, control;
 };
 
 /* The object behind a port of this node, to which the caller has a right; with a reference, or 0: it is none. */

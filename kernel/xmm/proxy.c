@@ -56,7 +56,7 @@ static void proxy_request(uint32_t memory, vm_control_t control, uint32_t page, 
 {
     struct proxy *x = proxy_of(memory);
     for (; count; page++, count--) {
-        struct xmm_data body = {page, 1, rights, cycles32()};
+        struct xmm_data body = {page, 1, rights, cycles32(), x->control->uid};
         struct message *m = message_to(x->pager, XMM_DATA_REQUEST);
         if (!m) {
             vm_pager_data_error(control, page, 1);
@@ -89,7 +89,7 @@ static struct port *manager_of(struct proxy *x)
 
 static struct message *message_to_manager(struct proxy *x, uint32_t id, uint32_t page, unsigned rights)
 {
-    struct xmm_data body = {page, 1, rights, cycles32()};
+    struct xmm_data body = {page, 1, rights, cycles32(), 0};
     struct port *p = manager_of(x);
     struct message *m = p ? message_alloc(id) : 0;
     if (m) {
@@ -111,7 +111,7 @@ static void ask_manager(struct proxy *x, uint32_t id, vm_control_t control, uint
         return;
     if (m)
         message_free(m);
-    thread_delay(1); /* who waits for more rights asks again */
+    thread_delay(1); /* a thread that waits for more rights asks again */
     vm_pager_data_error(control, page, 1);
 }
 
@@ -163,7 +163,7 @@ static bool return_last(struct proxy *x, uint32_t *page, bool *sent)
     bool room = m && await_room(m), there = vm_shared_last(x->object, page, room ? page_pointer(m->page[0]) : nowhere);
     *sent = room || !there;
     if (room && there) {
-        struct xmm_data body = {*page, 1, 0, 0};
+        struct xmm_data body = {*page, 1, 0, 0, 0};
         memcpy(m->body, &body, sizeof body);
         message_post(m);
     } else if (m) {
@@ -329,6 +329,7 @@ static bool check_at_copy(struct proxy *x, struct message *m)
 {
     struct xmm_data body;
     memcpy(&body, m->body, sizeof body);
+    body.control = x->copy ? x->copy->control->uid : 0;
     mutex_lock(&xmm_lock_proxy);
     struct message *check = x->copy ? message_to(x->copy->pager, XMM_CHECK) : 0;
     if (check) {
@@ -508,8 +509,6 @@ DEFINE_SIMPLE_LOCK(complete_lock, "xmm complete", SPL_SOFTPREEMPT);
 
 void xmm_complete(struct vm_object *object, int error)
 {
-    bool through;
-    uint32_t offset;
     vm_object_reference(object);
     while (object) {
         mutex_lock(&xmm_lock_proxy);
@@ -523,7 +522,7 @@ void xmm_complete(struct vm_object *object, int error)
             thread_wakeup(&imported);
             simple_lock_leave(&complete_lock, s);
         }
-        struct vm_object *below = vm_object_below(object, &offset, &through);
+        struct vm_object *below = vm_object_next(object);
         vm_object_release(object);
         object = below;
     }
@@ -604,8 +603,10 @@ int xmm_init(struct vm_object *object, bool waits)
         return init_shared(x, m);
     if (waits)
         return call_for_error(m);
-    message_post(m);
-    return 0;
+    int error = message_send(m, 0);
+    if (error)
+        message_free(m);
+    return error;
 }
 
 int xmm_get_state(struct port *pager, struct xmm_state *state)
@@ -664,7 +665,8 @@ void xmm_node_died(unsigned node)
     mutex_lock(&xmm_lock_proxy);
     for (unsigned i = 0; i < PROXY_BUCKETS; i++)
         for (struct proxy *x = imported[i]; x; x = x->next)
-            if (x->manager ? x->manager->dead : x->pager->dead) /* so its home has been given up, or who gave it */
+            if (x->manager ? x->manager->dead
+                           : x->pager->dead) /* so its home has been given up, or the node that gave it */
                 vm_pager_destroy(x->number);
     mutex_unlock(&xmm_lock_proxy);
 }

@@ -1,4 +1,4 @@
-/* Pages that several nodes read and write (share.h): who has which. */
+/* Pages that several nodes read and write (share.h): which node has which. */
 #include "xmm/share.h"
 
 #include <errno.h>
@@ -175,7 +175,7 @@ static bool share_ask(struct shared_page *sp, struct holder *h, bool keeps)
     struct message *m = message_alloc(XMM_LOCK_REQUEST);
     if (!m)
         return false;
-    struct xmm_data body = {sp->index, 1, keeps ? PAGE_READ : 0, 0};
+    struct xmm_data body = {sp->index, 1, keeps ? PAGE_READ : 0, 0, 0};
     port_make(h->user->control, RIGHT_SEND);
     m->to = (struct right){h->user->control, RIGHT_SEND};
     memcpy(m->body, &body, sizeof body);
@@ -296,7 +296,7 @@ static bool share_give(struct shared_page *sp, struct user *u, bool writes)
     return true;
 }
 
-/* For a user, or, if it is 0, for who is here. False: it has to wait. */
+/* For a user, or, if it is 0, for the tasks here. False: it has to wait. */
 static bool share_step(struct shared_page *sp, struct user *u, bool writes)
 {
     struct holder *own = u ? holder_of(sp, u) : 0;
@@ -317,7 +317,7 @@ static bool share_step(struct shared_page *sp, struct user *u, bool writes)
         if (h != own && !h->asked && (writes || h->writes) && !share_ask(sp, h, !writes) && !sp->asked) {
             if (u) {
                 share_refuse(sp);
-            } else { /* who waits asks again */
+            } else { /* a thread that waits asks again */
                 sp->home = 0;
                 let_home(sp);
             }
@@ -656,7 +656,7 @@ static void share_message(struct message *m)
     port_release(p);
 }
 
-/* Who has gone is seen off behind all that it had sent. */
+/* A user that has gone is seen off behind all that it had sent. */
 static void see_off_the_gone(struct share *s)
 {
     for (struct user *u = s->users, *next; u; u = next) {

@@ -13,22 +13,22 @@
  *   to the control port     DATA_SUPPLY (with the rights that are withheld), GRANT (write what is there), LOCK_REQUEST
  *                           (the page goes; or it is kept, and not written any more), DATA_ERROR
  *
- * For each page that another node has or wants there is a record: who has it, and requests in the order in which they
- * came, the tasks' here taking turns with them. A request is served when all who are in its way have answered: all who
- * have the page if it is to be written, who may write it if it is to be read. So no node has anything of a page while
- * another one may write it, and what it reads is what was written last.
+ * For each page that another node has or wants there is a record: which nodes have it, and requests in the order in
+ * which they came, the tasks' here taking turns with them. A request is served when all who are in its way have
+ * answered: all who have the page if it is to be written, the one that may write it if it is to be read. So no node has
+ * anything of a page while another one may write it, and what it reads is what was written last.
  *
  * **What may cross.** Messages between two nodes keep their order. A page may leave a proxy while it is asked to give
  * it up: then its data come before the answer, which has none. A proxy that is given a page to write that nobody there
  * waits for any more sends it back, unless it is there to be read: then it may be written. A page that somebody waits
  * to write does not leave by itself, but may be taken: the grant that was under way then says that it is not there. A
  * proxy that ends has sent all that it has written before that; if it cannot say END, or its node has died, pages that
- * it might have written are lost: who wants one gets -EIO.
+ * it might have written are lost: a thread that wants one gets -EIO.
  *
  * Locking: one thread, `xmm`, carries out what messages say of shared objects, one after the other, on managing nodes
- * and those of proxies, and waits for no node: only for who works on a page, or, for a few ticks, for who was given it
- * to use it once. xmm_lock_share guards the records; the thread lets go of it to wait. It is taken before the other
- * locks of xmm/, and not held while a message is waited for.
+ * and those of proxies, and waits for no node: only for threads that work on a page, or, for a few ticks, for one that
+ * was given it to use it once. xmm_lock_share guards the records; the thread lets go of it to wait. It is taken before
+ * the other locks of xmm/, and not held while a message is waited for.
  */
 #ifndef XMM_SHARE_H
 #define XMM_SHARE_H

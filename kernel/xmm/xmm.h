@@ -17,8 +17,8 @@
  *
  * **Copy on reference.** What is exported for a child task is a snapshot: regions are copied on write (vm_map_fork), so
  * nobody writes the object as long as the export holds it, and pages that have gone out stay right for ever. No node
- * has to be told of anything, and who writes does so in an object of its own, in front. An asymmetric copy is read
- * through its source (vm/inherited.h), on the managing node alone: copy on write does not cross nodes (section 5).
+ * has to be told of anything, and a task that writes does so in an object of its own, in front. An asymmetric copy is
+ * read through its source (vm/inherited.h), on the managing node alone: copy on write does not cross nodes (section 5).
  *
  * **Sharing.** What is inherited by sharing, several nodes write: share.h.
  *
@@ -27,9 +27,9 @@
  * into the copy meanwhile, so the copy's manager is asked (CHECK) before it is used; if it has, the copy is asked for
  * it anew.
  *
- * **Who manages.** Flat: who inherits from a proxy passes on the right to the first node's memory object, and all
- * requests go there. Hierarchical: the proxy's object is exported anew, so its pages come through that node, which
- * keeps them (section 4).
+ * **The managing node.** Flat: a task that inherits from a proxy passes on the right to the first node's memory object,
+ * and all requests go there. Hierarchical: the proxy's object is exported anew, so its pages come through that node,
+ * which keeps them (section 4).
  *
  * Locking: xmm_lock, a mutex, guards which objects are exported and imported. It is taken before a family's lock and
  * before ipc/'s, and not held while a message is waited for. An export's or a proxy's memory goes with the last
@@ -79,7 +79,7 @@ struct port *xmm_export(struct vm_object *object, bool hierarchical);
 /* An asymmetric copy, whose source is exported by itself: it has only what lies above that. */
 struct port *xmm_export_copy(struct vm_object *object);
 
-/* The same for an object that tasks of several nodes write (share.h): by who has it first. */
+/* The same for an object that tasks of several nodes write (share.h): by the node that has it first. */
 struct port *xmm_export_shared(struct vm_object *object);
 
 /*
@@ -89,7 +89,7 @@ struct port *xmm_export_shared(struct vm_object *object);
 int xmm_get_state(struct port *pager, struct xmm_state *state);
 int xmm_get_shadow(struct port *pager, bool hierarchical, struct port **shadow);
 
-/* The same for who has the object. */
+/* The same for a caller that has the object. */
 void xmm_state_of(struct vm_object *object, struct xmm_state *state);
 
 /*
@@ -100,7 +100,7 @@ void xmm_state_of(struct vm_object *object, struct xmm_state *state);
  */
 struct vm_object *xmm_import(struct port *pager, const struct xmm_state *state, bool *fresh);
 void xmm_complete(struct vm_object *object,
-                  int error); /* and all it shadows; with an error, who wants a page gets -EIO */
+                  int error); /* and all it shadows; with an error, a thread that wants a page gets -EIO */
 void xmm_await(struct vm_object *object);
 
 /* `copy` shadows `source`, which are both proxies: what comes for the source is checked. */
@@ -110,7 +110,7 @@ bool xmm_set_source(struct vm_object *copy, struct vm_object *source);
 /* The manager learns of this node. `waits`: until it has answered, as is always done where the object is shared. */
 int xmm_init(struct vm_object *object, bool waits);
 
-/* Who waits for pages of that node, or wants more of them, gets -EIO. */
+/* A thread that waits for pages of that node, or wants more of them, gets -EIO. */
 void xmm_node_died(unsigned node);
 
 struct xmm_counts {

@@ -128,7 +128,7 @@ KERNEL = (
     _number("ipc.cut.node", 1, 1023, "which that is", "node"),
     _number("ipc.lose", 0, 900, "of 1,000 frames between nodes that are lost, by seed", "frames"),
     _number("ipc.repeat", 0, 900, "of 1,000 frames between nodes that come twice, by seed", "frames"),
-    _number("ipc.servers", 4, 64, "threads for what other nodes ask the kernel for", "threads", 1),
+    _number("ipc.servers", 4, 64, "threads for what other nodes ask the kernel for, at first", "threads", 1),
 )
 
 _SAMPLES = "interrupts of each way"

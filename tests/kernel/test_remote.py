@@ -111,6 +111,14 @@ def test_memory_that_is_written_on_all_nodes(tmp_path, harts, sync, transport, n
     assert results[0]["xmm"][0]["recalled"] >= rounds * (nodes - 1) and results[0]["xmm"][0]["returned"]
 
 
+def test_nodes_that_create_tasks_on_each_other(tmp_path):
+    """With one thread each for what others ask for, which waits for the other node's meanwhile."""
+    nodes = 2
+    results = run(tmp_path, 1, "spl-optim", nodes, "program=mutual args=1,8 ipc.servers=1", {"lock_debug": "1"},
+                  {"mutual": build_program([PROGRAMS / "mutual.c"])})
+    assert all(node["xmm"][0]["served"] >= node["xmm"][0]["errors"] == 0 for node in results)
+
+
 # Of remote_faults.py: a node that is cut for good while a child of the tree is made on it; one that comes back.
 @pytest.mark.parametrize("of", [
     remote_faults.Case("spl-optim", 1, "norma", 2, "program=remote args=0,1,4,-,0,2 ipc.cut=18000 ipc.cut.node=1"),

@@ -143,7 +143,7 @@ static void peer_data(struct peer *peer, const struct received *f)
         peer->in = m->next;
         peer->coming--;
         message_ready(peer, m);
-        peer->unsaid = ACK_EACH; /* who sent it may wait for that */
+        peer->unsaid = ACK_EACH; /* its sender may wait for that */
     }
     if (ahead || ++peer->unsaid >= ACK_EACH)
         say_what_is_there(peer);

@@ -196,3 +196,37 @@ HOST_TEST(memory_that_is_built_again_is_what_it_was)
     }
     CHECK(came_from_below > ROUNDS);
 }
+
+static void no_terminate(uint32_t memory, vm_control_t control)
+{
+    (void)memory, (void)control;
+}
+
+static const struct vm_pager no_pager = {.name = "none", .terminate = no_terminate};
+
+/* What another node says of objects may be wrong: no object comes to lie below itself, or on another family's. */
+HOST_TEST(a_chain_has_an_end_and_one_family)
+{
+    enum { OBJECTS = 6 };
+    struct vm_object *o[OBJECTS];
+    int lies_on[OBJECTS];
+    struct random r = random_from(1, 4);
+    fake_vm_init(400, 0);
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        o[i] = vm_object_create_relative(&no_pager, 0, 1, i && i < OBJECTS - 1 ? o[0] : 0, 7);
+        CHECK(o[i]);
+        lies_on[i] = -1;
+    }
+    for (unsigned i = 0; i < 400; i++) {
+        unsigned above = random_below(&r, OBJECTS), under = random_below(&r, OBJECTS);
+        int at = (int)under;
+        while (at >= 0 && at != (int)above)
+            at = lies_on[at];
+        bool sound = lies_on[above] < 0 && at < 0 && (above == OBJECTS - 1) == (under == OBJECTS - 1);
+        CHECK_EQUAL(vm_object_set_shadow(o[above], o[under], 0), sound);
+        if (sound)
+            lies_on[above] = (int)under;
+    }
+    for (unsigned i = 0; i < OBJECTS; i++)
+        vm_object_release(o[i]);
+}

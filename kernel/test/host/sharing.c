@@ -142,6 +142,8 @@ static struct channel {
 
 void (*transport_node_died)(unsigned node);
 
+void transport_tick_wanted(void) {}
+
 int transport_send(unsigned node, struct message *m)
 {
     (void)node, (void)m;
@@ -478,3 +480,147 @@ static void run(uint32_t seed, uint32_t pages, uint32_t swap)
     }
 OF_SEED(1)
 OF_SEED(2)
+
+/* ---- Objects that are read by reference: what nodes ask an export for, one message at a time. */
+
+/* As it comes over the wire. */
+static void comes(struct port *p, uint32_t id, unsigned node, struct port *control, uint32_t page)
+{
+    struct message *m = message_alloc(id);
+    struct xmm_data body = {.page = page, .count = 1, .control = control->uid};
+    CHECK(m);
+    m->node = (uint16_t)node;
+    memcpy(m->body, &body, sizeof body);
+    m->size = sizeof body;
+    port_reference(p);
+    m->to = (struct right){p, RIGHT_NONE};
+    if (id == XMM_INIT) {
+        port_make(control, RIGHT_SEND);
+        message_add_right(m, control, RIGHT_SEND);
+    }
+    p->ops->message(p->object, m);
+}
+
+/* The control port of a proxy on that node, as this one has it. */
+static struct port *control_on(unsigned node, uint32_t uid)
+{
+    struct port *control = port_known(node, uid);
+    CHECK(control);
+    return control;
+}
+
+static struct port *exported_object(struct vm_object **object)
+{
+    fake_vm_init(400, 0);
+    ipc_node = 0;
+    *object = vm_object_create(PAGES);
+    struct port *p = xmm_export(*object, false);
+    CHECK(p);
+    return p;
+}
+
+/* What has been sent to that node: its number, and the port's. */
+static uint32_t sent_to(unsigned node, uint32_t *uid)
+{
+    struct channel *c = &down[node];
+    CHECK(c->first != c->next);
+    struct message *m = c->flights[c->first++ % FLIGHTS].m;
+    uint32_t id = m->id;
+    *uid = m->to.port->uid;
+    message_free(m);
+    return id;
+}
+
+/* Proxies of an object come and go on nodes while others have it: its manager keeps the newest of each node. */
+HOST_TEST(an_export_keeps_one_proxy_for_each_node)
+{
+    struct vm_object *object;
+    struct port *p = exported_object(&object);
+    uint32_t uid;
+    for (uint32_t round = 0; round < 50; round++)
+        for (unsigned n = 1; n < NODES; n++) {
+            struct port *control = control_on(n, 100 + round);
+            comes(p, XMM_INIT, n, control, 0);
+            comes(p, XMM_DATA_REQUEST, n, control, 0);
+            CHECK_EQUAL(sent_to(n, &uid), XMM_DATA_UNAVAILABLE);
+            CHECK_EQUAL(uid, 100 + round);
+            port_drop(control, RIGHT_SEND);
+        }
+    CHECK(ports_in_use() <= NODES);
+    port_drop(p, RIGHT_SEND);
+    CHECK_EQUAL(ports_in_use(), 0);
+    CHECK_EQUAL(messages_in_use(), 0);
+    vm_object_release(object);
+}
+
+/*
+ * Whatever there is no memory for, each request is answered: the thread that waits for the page has no limit of time.
+ */
+HOST_TEST(each_request_is_answered)
+{
+    struct vm_object *object;
+    struct port *p = exported_object(&object);
+    static uint32_t taken[FAKE_PAGES];
+    for (unsigned noted = 0; noted < 2; noted++)
+        for (unsigned out = 0; out < 2; out++) {
+            uint32_t count = 0, uid;
+            struct port *control = control_on(2, 50 + 2 * noted + out);
+            if (noted)
+                comes(p, XMM_INIT, 2, control, 0);
+            while (out && (taken[count] = page_alloc_raw()))
+                count++;
+            comes(p, XMM_DATA_REQUEST, 2, control, 1);
+            comes(p, XMM_CHECK, 2, control, 1);
+            while (count)
+                page_free(taken[--count]);
+            CHECK_EQUAL(sent_to(2, &uid), out ? XMM_DATA_ERROR : XMM_DATA_UNAVAILABLE);
+            CHECK_EQUAL(uid, control->uid);
+            CHECK_EQUAL(sent_to(2, &uid), XMM_CHECKED);
+            port_drop(control, RIGHT_SEND);
+        }
+    port_drop(p, RIGHT_SEND);
+    CHECK_EQUAL(ports_in_use(), 0);
+    CHECK_EQUAL(messages_in_use(), 0);
+    vm_object_release(object);
+}
+
+static struct port *last_right; /* to the export, which goes while its pager is asked */
+static bool pager_ended;
+
+static void slow_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    static uint8_t bytes[PAGE_SIZE];
+    (void)memory, (void)count, (void)rights;
+    port_drop(last_right, RIGHT_SEND);
+    CHECK(!pager_ended);
+    CHECK_EQUAL(vm_pager_data_supply(control, page, bytes, 1, 0), 0);
+}
+
+static void slow_terminate(uint32_t memory, vm_control_t control)
+{
+    (void)memory, (void)control;
+    pager_ended = true;
+}
+
+static const struct vm_pager slow_pager = {.name = "slow", .data_request = slow_request, .terminate = slow_terminate};
+
+/* A node that asks for a page is given up before it has come: the object stays until nobody works on it. */
+HOST_TEST(an_export_that_ends_while_a_page_is_read)
+{
+    fake_vm_init(400, 0);
+    ipc_node = 0;
+    struct vm_object *object = vm_object_create_relative(&slow_pager, 1, PAGES, 0, 7);
+    last_right = xmm_export(object, false);
+    struct port *control = control_on(1, 50), *p = last_right;
+    uint32_t uid;
+    vm_object_release(object);
+    comes(p, XMM_INIT, 1, control, 0);
+    port_reference(p);
+    comes(p, XMM_DATA_REQUEST, 1, control, 1);
+    CHECK(pager_ended);
+    CHECK_EQUAL(sent_to(1, &uid), XMM_DATA_SUPPLY);
+    port_release(p);
+    port_drop(control, RIGHT_SEND);
+    CHECK_EQUAL(ports_in_use(), 0);
+    vm_check_no_leak();
+}

@@ -138,6 +138,8 @@ void ports_settle(void)
     settled++;
 }
 
+void servers_look(void) {}
+
 void port_node_died(unsigned node)
 {
     CHECK_EQUAL(node, PEER);
@@ -166,8 +168,9 @@ uint32_t port_leaves(struct right *by)
     return 7;
 }
 
-void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once)
+void port_home_release(uint32_t uid, uint16_t home, unsigned node, uint32_t count, bool once, uint32_t unused)
 {
+    CHECK(!unused);
     CHECK(node == PEER && (strange || (uid && home == ipc_node && count == 7 && !once)));
 }
 
@@ -191,6 +194,10 @@ static unsigned probes;
 
 void message_post(struct message *m)
 {
+    if (m->id == MESSAGE_SEND_ONCE) { /* of a message that was not sent, or not sound */
+        message_free(m);
+        return;
+    }
     CHECK(m->id == MESSAGE_PROBE && m->to.port == &host_there);
     probes++;
     message_free(m);
@@ -618,28 +625,53 @@ HOST_TEST(a_node_that_is_silent_is_given_up)
     CHECK(settled > 1000);
 }
 
-HOST_TEST(what_was_exported_before_the_node_was_given_up_is_not_sent)
+static unsigned data_exported, data_discarded;
+
+static bool export_data(struct message *m, unsigned node)
+{
+    CHECK(m && node == PEER && !peers[PEER]->dying && host_locks_held);
+    data_exported += exports_left != 0;
+    return exports_left;
+}
+
+static void discard_data(struct message *m)
+{
+    CHECK(m);
+    data_discarded++;
+}
+
+HOST_TEST(rights_leave_with_their_message_or_not_at_all)
 {
     begin(1);
     struct message *m = message_alloc(1);
-    m->wire_epoch = transport_epoch(PEER);
+    m->export_data = export_data;
+    m->discard = discard_data;
     m->to = (struct right){&ports[0], RIGHT_SEND};
     message_add_right(m, &ports[1], RIGHT_SEND);
-    peers[PEER]->epoch++;
+    peer_of(PEER)->dying = true;
     CHECK_EQUAL(transport_send(PEER, m), -EPIPE);
-    CHECK(m->right[0].type == RIGHT_SEND && !rights_out);
-    m->wire_epoch++;
+    CHECK(m->right[0].type == RIGHT_SEND && !rights_out && !data_exported);
+    peers[PEER]->dying = false;
     m->reply = (struct right){&ports[2], RIGHT_SEND_ONCE};
     message_add_right(m, &ports[3], RIGHT_SEND);
-    for (unsigned n = 0; n < 3; n++) { /* memory is out for one of them */
+    for (unsigned n = 0; n < 4; n++) { /* memory is out for one of them, at last for those in the data */
         exports_left = n;
         CHECK_EQUAL(transport_send(PEER, m), -ENOMEM);
+        CHECK(!data_exported && !data_discarded);
         CHECK(m->right[0].type == RIGHT_SEND && m->right[1].type == RIGHT_SEND && m->reply.type == RIGHT_SEND_ONCE);
         CHECK_EQUAL(rights_out, 0);
     }
     CHECK(!peers[PEER]->first);
     message_free(m);
+    CHECK_EQUAL(data_discarded, 1);
     CHECK_EQUAL(messages_in_use(), 0);
+    exports_left = UINT32_MAX;
+    m = message_alloc(2);
+    m->export_data = export_data;
+    m->discard = discard_data;
+    m->to = (struct right){&ports[0], RIGHT_SEND};
+    CHECK_EQUAL(transport_send(PEER, m), 0);
+    CHECK(data_exported == 1 && !m->discard);
 }
 
 static uint8_t answer[24];

@@ -273,6 +273,35 @@ static void receive_rights(int port)
     CHECK("given back", port_deallocate((unsigned)moved) | port_deallocate((unsigned)queue), 0);
 }
 
+/* A receive right that would lie in its own queue, or in a ring of queues, could never be received: it is refused. */
+static void rings(int port)
+{
+    int ring[3];
+    for (unsigned length = 1; length <= 3; length++) {
+        struct user_message m;
+        for (unsigned i = 0; i < length; i++) {
+            ring[i] = port_allocate();
+            CHECK("a right that stays", right_to(ring[i], USER_RIGHT_MAKE_SEND), ring[i]);
+        }
+        for (unsigned i = 0; i < length; i++) {
+            m = message_to(ring[(i + 1) % length], USER_RIGHT_COPY_SEND, 1);
+            m.rights = 1;
+            m.right[0] = (struct user_right){(unsigned)ring[i], USER_RIGHT_MOVE_RECEIVE};
+            CHECK("but for the last one", message_send(&m, 0), i + 1 < length ? 0 : -ELOOP);
+        }
+        for (unsigned i = 0; i < length; i++) {
+            CHECK("with which all end", send(ring[i], USER_RIGHT_COPY_SEND, 1, 0), -EPIPE);
+            CHECK("given back", port_deallocate((unsigned)ring[i]), 0);
+        }
+    }
+    CHECK("not to send by", send(port, USER_RIGHT_MOVE_RECEIVE, 1, 0), -EINVAL);
+    struct user_message m = message_to(port, USER_RIGHT_MAKE_SEND, 1);
+    m.reply = (struct user_right){(unsigned)port, USER_RIGHT_MOVE_RECEIVE};
+    CHECK("nor to answer", message_send(&m, 0), -EINVAL);
+    CHECK("it is here still", send(port, USER_RIGHT_MAKE_SEND, 2, 0), 0);
+    CHECK("and receives", receive(port).id, 2);
+}
+
 static int call(int to, unsigned id)
 {
     struct user_message m = {.id = id};
@@ -285,6 +314,11 @@ static void tasks(void)
     CHECK("no such call of a task", call(task_self(), 0x3ff), -ENOSYS);
     CHECK("USER_TASK_CREATE of nowhere", call(task_self(), USER_TASK_CREATE), -EINVAL);
     CHECK("USER_TASK_SPREAD of nowhere", call(task_self(), USER_TASK_SPREAD), -EINVAL);
+    for (unsigned node = node_total(); node < 1u << 17; node = 2 * node + 1)
+        CHECK("no such node", task_create((uint32_t)task_self(), node, 0, 0), -EINVAL);
+    CHECK("nor by its number's end", task_create((uint32_t)task_self(), node_self() + (1u << 16), 0, 0), -EINVAL);
+    for (unsigned id = 0x380; id < 0x390; id++)
+        CHECK("what kernels say to each other", call(task_self(), id), -EINVAL);
     int child = task_create((uint32_t)task_self(), node_self(), 0, 0);
     CHECK("a child", child > 0, 1);
     CHECK("USER_THREAD_CREATE without a place", call(child, USER_THREAD_CREATE), -EINVAL);
@@ -398,6 +432,7 @@ int main(void)
 {
     int port = port_allocate();
     CHECK("a port", port > 0, 1);
+    rings(port);
     queues(port);
     rights(port);
     ends(port);
