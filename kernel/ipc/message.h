@@ -36,7 +36,6 @@ struct wire_right {
 };
 
 struct message {
-    struct message *next;
     STAILQ_ENTRY(message) link;
     struct right to, reply;
     uint32_t id;

@@ -22,7 +22,8 @@ DEFINE_ZONE(port_zone, "ipc-ports", sizeof(struct port), 8, SPL_SOFTCLOCK, 0);
 static SIMPLE_LOCK_CLASS(port_class, "ipc port", SPL_SOFTCLOCK);
 DEFINE_SIMPLE_LOCK(names_lock, "ipc names", SPL_SOFTCLOCK);
 
-static struct port *named[BUCKETS];
+SLIST_HEAD(port_bucket, port);
+static struct port_bucket named[BUCKETS];
 static uint32_t last_uid = UID_FIRST;
 uint16_t ipc_node;
 
@@ -33,14 +34,14 @@ struct count_message { /* of MESSAGE_RELEASE and MESSAGE_VOID */
 
 /* Of a port's rights, those that a node has been given; of these, send-once rights. */
 struct given {
-    struct given *next;
+    SLIST_ENTRY(given) link;
     uint32_t count, onces;
     uint16_t node;
 };
 
 /* What is to be told of the port, once: a message that is ready is sent, or another node is told. With names_lock. */
 struct watcher {
-    struct watcher *next;
+    SLIST_ENTRY(watcher) link;
     struct message *m; /* 0: a node */
     const void *by;
     uint32_t name, id;
@@ -72,7 +73,8 @@ static struct port *new_port(unsigned home)
         return 0;
     *p = (struct port){.references = 1, .home = (uint16_t)home, .limit = PORT_LIMIT};
     p->lock = (struct simple_lock)SIMPLE_LOCK("ipc port", port_class);
-    p->last = &p->first;
+    STAILQ_INIT(&p->queue);
+    TAILQ_INIT(&p->members);
     return p;
 }
 
@@ -93,27 +95,30 @@ uint32_t ports_in_use(void)
 
 /* ---- Names: with names_lock. */
 
-static struct port **port_place(unsigned home, uint32_t uid)
+static struct port_bucket *port_bucket_of(unsigned home, uint32_t uid)
 {
-    struct port **at = &named[(uid ^ home << 4) % BUCKETS];
-    while (*at && ((*at)->uid != uid || (*at)->home != home))
-        at = &(*at)->next;
-    return at;
+    return &named[(uid ^ home << 4) % BUCKETS];
 }
 
 static void name(struct port *p, uint32_t uid)
 {
     p->uid = uid;
-    struct port **at = port_place(p->home, uid);
-    p->next = 0;
-    *at = p;
+    SLIST_INSERT_HEAD(port_bucket_of(p->home, uid), p, named_link);
+}
+
+static void unname(struct port *p)
+{
+    SLIST_REMOVE(port_bucket_of(p->home, p->uid), p, port, named_link);
 }
 
 static struct port *port_named(unsigned home, uint32_t uid)
 {
-    struct port *p = *port_place(home, uid);
-    if (p)
-        p->references++;
+    struct port *p;
+    SLIST_FOREACH(p, port_bucket_of(home, uid), named_link)
+        if (p->uid == uid && p->home == home) {
+            p->references++;
+            break;
+        }
     return p;
 }
 
@@ -148,10 +153,10 @@ bool port_has_senders(struct port *p)
 }
 
 /* They will not be told of anything. */
-static void drop_watchers(struct watcher *w)
+static void drop_watchers(struct watcher_list *dropped)
 {
-    for (struct watcher *next; w; w = next) {
-        next = w->next;
+    for (struct watcher *w; (w = SLIST_FIRST(dropped));) {
+        SLIST_REMOVE_HEAD(dropped, link);
         if (w->m)
             message_free(w->m);
         zone_free(&watchers, w);
@@ -162,20 +167,20 @@ void port_release(struct port *p)
 {
     crit_t s = simple_lock_enter(&names_lock);
     bool last = !--p->references;
-    struct given *g = last ? p->given : 0;
-    struct watcher *w = last ? p->watchers : 0;
+    struct given *g;
     if (last && p->uid)
-        *port_place(p->home, p->uid) = p->next;
-    for (struct given *i = g; i; i = i->next)
-        given_to[i->node] -= i->count;
+        unname(p);
+    if (last)
+        SLIST_FOREACH(g, &p->given, link)
+            given_to[g->node] -= g->count;
     simple_lock_leave(&names_lock, s);
     if (!last)
         return;
-    for (struct given *next; g; g = next) { /* of a port that was destroyed */
-        next = g->next;
+    while ((g = SLIST_FIRST(&p->given))) { /* of a port that was destroyed */
+        SLIST_REMOVE_HEAD(&p->given, link);
         zone_free(&given_zone, g);
     }
-    drop_watchers(w);
+    drop_watchers(&p->watchers);
     if (p->ops && p->ops->freed)
         p->ops->freed(p->object);
     zone_free(&port_zone, p);
@@ -323,25 +328,23 @@ void ports_settle(void)
     }
 }
 
-/* Takes those off that are to be told so, but for `kind` 0, which is all. With names_lock. */
-static struct watcher *take_watchers(struct port *p, uint32_t id)
+/* Takes those off that are to be told so. With names_lock. */
+static struct watcher_list take_watchers(struct port *p, uint32_t id)
 {
-    struct watcher *taken = 0;
-    for (struct watcher **at = &p->watchers, *w; (w = *at);)
+    struct watcher_list taken = SLIST_HEAD_INITIALIZER(taken);
+    struct watcher *w, *next;
+    SLIST_FOREACH_SAFE(w, &p->watchers, link, next)
         if (w->id == id) {
-            *at = w->next;
-            w->next = taken;
-            taken = w;
-        } else {
-            at = &w->next;
+            SLIST_REMOVE(&p->watchers, w, watcher, link);
+            SLIST_INSERT_HEAD(&taken, w, link);
         }
     return taken;
 }
 
-static void tell_watchers(struct watcher *w, struct count_message body)
+static void tell_watchers(struct watcher_list *told, struct count_message body)
 {
-    for (struct watcher *next; w; w = next) {
-        next = w->next;
+    for (struct watcher *w; (w = SLIST_FIRST(told));) {
+        SLIST_REMOVE_HEAD(told, link);
         if (w->m)
             message_post(w->m);
         else
@@ -353,13 +356,13 @@ static void tell_watchers(struct watcher *w, struct count_message body)
 /* Something is so of the port, since names_lock was held last: whatever was asked for by then is told. */
 static void notify(struct port *p, uint32_t id)
 {
-    if (!*(struct watcher *volatile *)&p->watchers)
+    if (!*(struct watcher *volatile *)&SLIST_FIRST(&p->watchers))
         return;
     crit_t s = simple_lock_enter(&names_lock);
-    struct watcher *w = take_watchers(p, id);
+    struct watcher_list told = take_watchers(p, id);
     struct count_message body = {.uid = p->uid, .home = p->home};
     simple_lock_leave(&names_lock, s);
-    tell_watchers(w, body);
+    tell_watchers(&told, body);
 }
 
 static void act(struct port *p, struct settled what)
@@ -453,9 +456,10 @@ struct port *port_known(unsigned node, uint32_t uid)
 
 static struct given *given_of(struct port *p, unsigned node)
 {
-    struct given *g = p->given;
-    while (g && g->node != node)
-        g = g->next;
+    struct given *g;
+    SLIST_FOREACH(g, &p->given, link)
+        if (g->node == node)
+            break;
     return g;
 }
 
@@ -479,8 +483,9 @@ bool port_export(struct port *p, enum right_type type, unsigned node, struct wir
         g = given_of(p, node);
     }
     if (!g) {
-        *fresh = (struct given){.next = p->given, .node = (uint16_t)node};
-        p->given = g = fresh;
+        *fresh = (struct given){.node = (uint16_t)node};
+        SLIST_INSERT_HEAD(&p->given, fresh, link);
+        g = fresh;
         fresh = 0;
     }
     if (!p->uid)
@@ -555,8 +560,9 @@ static void once_used(struct port *p, unsigned node)
 {
     struct given *g = given_of(p, node);
     if (!g || !g->onces)
-        for (g = p->given; g && !g->onces; g = g->next)
-            ;
+        SLIST_FOREACH(g, &p->given, link)
+            if (g->onces)
+                break;
     if (g)
         g->onces--;
 }
@@ -575,11 +581,7 @@ static struct given *port_take_back(struct port *p, struct given *g, uint32_t co
     g->onces = MIN(g->onces, g->count);
     if (g->count)
         return 0;
-    struct given **at = &p->given;
-    while (*at != g)
-        at = &(*at)->next;
-    *at = g->next;
-    g->next = 0;
+    SLIST_REMOVE(&p->given, g, given, link);
     return g;
 }
 
@@ -635,8 +637,9 @@ bool ports_related(unsigned node)
 /* A port that is named, and has to do with the node, with a reference; or 0. With names_lock. */
 static struct port *port_of_node(unsigned node)
 {
+    struct port *p;
     for (unsigned i = 0; i < BUCKETS; i++)
-        for (struct port *p = named[i]; p; p = p->next)
+        SLIST_FOREACH(p, &named[i], named_link)
             if (given_of(p, node) || (!port_is_here(p) && p->from_parent && (p->parent == node || p->home == node))) {
                 p->references++;
                 return p;
@@ -648,25 +651,24 @@ static struct port *port_of_node(unsigned node)
  * What the node had of the port; and the port, if that is its home, or it is had from there: then what others have of
  * it by way of this node means nothing, and goes back to the node that gave it. With names_lock.
  */
-static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *onces, struct given **ended)
+static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *onces, struct given_list *ended)
 {
     struct settled what = {0};
     struct given *g = given_of(p, node);
-    *ended = 0;
     if (g) {
         *onces = g->onces;
-        *ended = port_take_back(p, g, g->count);
+        port_take_back(p, g, g->count);
+        SLIST_INSERT_HEAD(ended, g, link);
         for (uint32_t i = 0; i < *onces; i++)
             make(p, RIGHT_SEND_ONCE);
     }
     if (port_is_here(p) || !p->from_parent || (p->parent != node && p->home != node))
         return settle(p);
-    while ((g = p->given)) {
+    while ((g = SLIST_FIRST(&p->given))) {
         port_take_back(p, g, g->count);
-        g->next = *ended;
-        *ended = g;
+        SLIST_INSERT_HEAD(ended, g, link);
     }
-    *port_place(p->home, p->uid) = p->next;
+    unname(p);
     had_from[p->parent] -= p->from_parent;
     what.uid = p->uid;
     if (p->parent != node) {
@@ -679,13 +681,13 @@ static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *on
 }
 
 /* What port_is_bereft has found is done. Drops the reference. */
-static void port_bereave(struct port *p, struct settled what, struct given *ended, uint32_t onces, unsigned dead)
+static void port_bereave(struct port *p, struct settled what, struct given_list *ended, uint32_t onces, unsigned dead)
 {
-    for (struct given *next; ended; ended = next) {
-        next = ended->next;
-        if (ended->node != dead)
-            tell_surely(MESSAGE_VOID, (struct count_message){.uid = what.uid, .home = p->home}, ended->node);
-        zone_free(&given_zone, ended);
+    for (struct given *g; (g = SLIST_FIRST(ended));) {
+        SLIST_REMOVE_HEAD(ended, link);
+        if (g->node != dead)
+            tell_surely(MESSAGE_VOID, (struct count_message){.uid = what.uid, .home = p->home}, g->node);
+        zone_free(&given_zone, g);
     }
     for (; onces; onces--)
         port_drop(p, RIGHT_SEND_ONCE);
@@ -700,7 +702,7 @@ void port_node_died(unsigned node)
     struct port *p;
     do {
         uint32_t onces = 0;
-        struct given *ended = 0;
+        struct given_list ended = SLIST_HEAD_INITIALIZER(ended);
         struct settled what = {0};
         crit_t s = simple_lock_enter(&names_lock);
         p = port_of_node(node);
@@ -708,7 +710,7 @@ void port_node_died(unsigned node)
             what = port_is_bereft(p, node, &onces, &ended);
         simple_lock_leave(&names_lock, s);
         if (p)
-            port_bereave(p, what, ended, onces, node);
+            port_bereave(p, what, &ended, onces, node);
     } while (p);
 }
 
@@ -716,7 +718,7 @@ void port_node_died(unsigned node)
 static void port_is_void(uint32_t uid, uint16_t home, unsigned node)
 {
     uint32_t onces = 0;
-    struct given *ended = 0;
+    struct given_list ended = SLIST_HEAD_INITIALIZER(ended);
     struct settled what = {0};
     crit_t s = simple_lock_enter(&names_lock);
     struct port *p = port_named(home, uid);
@@ -725,7 +727,7 @@ static void port_is_void(uint32_t uid, uint16_t home, unsigned node)
         what = port_is_bereft(p, node, &onces, &ended);
     simple_lock_leave(&names_lock, s);
     if (is_void)
-        port_bereave(p, what, ended, onces, ipc_node);
+        port_bereave(p, what, &ended, onces, ipc_node);
     else if (p)
         port_release(p);
     if (is_void && transport_node_died)
@@ -762,8 +764,7 @@ int port_watch(struct port *p, uint32_t id, struct port *notify_port, uint32_t n
     if (!w)
         return -ENOMEM;
     crit_t s = simple_lock_enter(&names_lock);
-    w->next = p->watchers;
-    p->watchers = w;
+    SLIST_INSERT_HEAD(&p->watchers, w, link);
     bool now = is_so(p, id);
     struct count_message body = {.uid = p->uid, .home = p->home};
     simple_lock_leave(&names_lock, s);
@@ -776,28 +777,27 @@ int port_watch(struct port *p, uint32_t id, struct port *notify_port, uint32_t n
 
 void port_unwatch(struct port *p, const void *by, uint32_t name)
 {
-    struct watcher *taken = 0;
-    if (!*(struct watcher *volatile *)&p->watchers)
+    struct watcher_list dropped = SLIST_HEAD_INITIALIZER(dropped);
+    struct watcher *w, *next;
+    if (!*(struct watcher *volatile *)&SLIST_FIRST(&p->watchers))
         return;
     crit_t s = simple_lock_enter(&names_lock);
-    for (struct watcher **at = &p->watchers, *w; (w = *at);)
+    SLIST_FOREACH_SAFE(w, &p->watchers, link, next)
         if (w->by == by && w->name == name) {
-            *at = w->next;
-            w->next = taken;
-            taken = w;
-        } else {
-            at = &w->next;
+            SLIST_REMOVE(&p->watchers, w, watcher, link);
+            SLIST_INSERT_HEAD(&dropped, w, link);
         }
     simple_lock_leave(&names_lock, s);
-    drop_watchers(taken);
+    drop_watchers(&dropped);
 }
 
 /* Whether the node is to be told of the port already: it tells all its own then. With names_lock. */
 static bool is_watched_by(const struct port *p, unsigned node)
 {
-    const struct watcher *w = p->watchers;
-    while (w && (w->m || w->node != node))
-        w = w->next;
+    const struct watcher *w;
+    SLIST_FOREACH(w, &p->watchers, link)
+        if (!w->m && w->node == node)
+            break;
     return w;
 }
 
@@ -812,8 +812,8 @@ static void watch_for(struct count_message body, unsigned node)
         dead = p->dead;
         added = w && !dead && !is_watched_by(p, node);
         if (added) {
-            *w = (struct watcher){.next = p->watchers, .id = MESSAGE_DEAD_NAME, .node = (uint16_t)node};
-            p->watchers = w;
+            *w = (struct watcher){.id = MESSAGE_DEAD_NAME, .node = (uint16_t)node};
+            SLIST_INSERT_HEAD(&p->watchers, w, link);
         }
         simple_lock_leave(&names_lock, s);
     }
@@ -900,24 +900,16 @@ struct port *port_set_create(void)
 /* With names_lock. */
 static void leave_set(struct port *p)
 {
-    if (!p->set)
-        return;
-    struct port **at = &p->set->members;
-    while (*at != p)
-        at = &(*at)->next_member;
-    *at = p->next_member;
-    p->set = p->next_member = 0;
+    if (p->set)
+        TAILQ_REMOVE(&p->set->members, p, member_link);
+    p->set = 0;
 }
 
 /* Behind the others. With names_lock. */
 static void enter_set(struct port *p, struct port *set)
 {
-    struct port **at = &set->members;
-    while (*at)
-        at = &(*at)->next_member;
-    *at = p;
+    TAILQ_INSERT_TAIL(&set->members, p, member_link);
     p->set = set;
-    p->next_member = 0;
 }
 
 void port_join(struct port *p, struct port *set)
@@ -935,9 +927,10 @@ void port_join(struct port *p, struct port *set)
 static struct port *member_with_message(struct port *set)
 {
     crit_t s = simple_lock_enter(&names_lock);
-    struct port *p = set->members;
-    while (p && !*(struct message *volatile *)&p->first)
-        p = p->next_member;
+    struct port *p;
+    TAILQ_FOREACH(p, &set->members, member_link)
+        if (*(struct message *volatile *)&STAILQ_FIRST(&p->queue))
+            break;
     if (p) {
         p->references++;
         leave_set(p);
@@ -1003,9 +996,7 @@ static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool alw
     if (p->dead)
         error = -EPIPE;
     if (!error) {
-        m->next = 0;
-        *p->last = m;
-        p->last = &m->next;
+        STAILQ_INSERT_TAIL(&p->queue, m, link);
         p->queued++;
         thread_wakeup(p);
     }
@@ -1077,14 +1068,12 @@ int port_receive(struct port *p, uint32_t ms, struct message **m)
     int error = 0;
     limit_begin(&limit, ms ? ticks_of(ms) : 0, p, &p->lock);
     crit_t s = simple_lock_enter(&p->lock);
-    while (!p->first && !p->dead && !error)
+    while (STAILQ_EMPTY(&p->queue) && !p->dead && !error)
         error = port_await(&limit, ms);
-    *m = p->first;
+    *m = STAILQ_FIRST(&p->queue);
     if (*m) {
         error = 0;
-        p->first = (*m)->next;
-        if (!p->first)
-            p->last = &p->first;
+        STAILQ_REMOVE_HEAD(&p->queue, link);
         p->queued--;
         thread_wakeup(p); /* a sender may wait for room */
         if (has_receive_right(*m)) {
@@ -1102,28 +1091,27 @@ int port_receive(struct port *p, uint32_t ms, struct message **m)
 
 void port_destroy(struct port *p)
 {
+    struct message_queue left = STAILQ_HEAD_INITIALIZER(left);
     crit_t s = simple_lock_enter(&p->lock);
-    struct message *m = p->first;
     p->dead = true;
-    p->first = 0;
-    p->last = &p->first;
+    STAILQ_CONCAT(&left, &p->queue);
     p->queued = 0;
     thread_wakeup(p);
     simple_lock_leave(&p->lock, s);
     s = simple_lock_enter(&names_lock); /* from here on port_watch sees that it is dead */
     leave_set(p);
-    while (p->members)
-        leave_set(p->members);
+    while (!TAILQ_EMPTY(&p->members))
+        leave_set(TAILQ_FIRST(&p->members));
     p->carrier = 0;
-    struct watcher *dead = take_watchers(p, MESSAGE_DEAD_NAME), *never = take_watchers(p, MESSAGE_NO_SENDERS);
+    struct watcher_list dead = take_watchers(p, MESSAGE_DEAD_NAME), never = take_watchers(p, MESSAGE_NO_SENDERS);
     struct count_message body = {.uid = p->uid, .home = p->home};
     simple_lock_leave(&names_lock, s);
-    for (struct message *next; m; m = next) {
-        next = m->next;
+    for (struct message *m; (m = STAILQ_FIRST(&left));) {
+        STAILQ_REMOVE_HEAD(&left, link);
         message_free(m);
     }
-    tell_watchers(dead, body);
-    drop_watchers(never);
+    tell_watchers(&dead, body);
+    drop_watchers(&never);
     port_release(p);
 }
 

@@ -76,6 +76,9 @@ struct port_ops {
     void (*freed)(void *object); /* the last reference has gone */
 };
 
+SLIST_HEAD(given_list, given);
+SLIST_HEAD(watcher_list, watcher);
+
 struct port {
     struct simple_lock lock;
     volatile uint32_t references; /* of rights, and what else points here */
@@ -84,18 +87,20 @@ struct port {
     uint16_t parent; /* a proxy's: the node that gave it, */
     uint32_t from_parent; /* and how many rights; */
     uint32_t abroad; /* those of other nodes that this one has given, */
-    struct given *given; /* and to which */
+    struct given_list given; /* and to which */
     uint32_t senders, onces; /* rights of this node, those in messages too */
     bool dead; /* the receiver has gone, or its node */
     bool had_senders; /* since the kernel was told last that there are none */
-    struct message *first, **last;
+    struct message_queue queue;
     uint32_t queued, limit;
     const struct port_ops *ops;
     void *object;
-    struct port *next; /* of those with a number */
-    struct port *set, *members, *next_member; /* with names_lock */
+    SLIST_ENTRY(port) named_link; /* of those with a number */
+    struct port *set; /* with names_lock, as are the next two */
+    TAILQ_HEAD(, port) members;
+    TAILQ_ENTRY(port) member_link;
     bool is_set, arrived; /* a member has something */
-    struct watcher *watchers; /* with names_lock */
+    struct watcher_list watchers; /* with names_lock */
     struct port *carrier; /* its receive right lies in that one's queue; or 0. With names_lock */
     /* what there was no memory to tell, with names_lock: */
     SLIST_ENTRY(port) owing_link;

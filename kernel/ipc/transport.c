@@ -2,7 +2,7 @@
  * What both transports share (transport.h): frames out and in, messages taken apart and put together. The file that
  * build option `ipc` names has what to send when:
  *
- *   peer_send(peer)          something new waits in the queue
+ *   peer_send(peer, m)       that message waits in the queue, behind all others
  *   peer_data(peer, frame)   a frame with data has come
  *   peer_ack(peer, frame)    one that says what has
  *   peer_tick(peer)          the timer; whether it wants another tick
@@ -68,7 +68,7 @@ struct peer {
     uint32_t theirs, seen; /* its of us, 0: not known yet; the last one that was */
     uint32_t heard;        /* cycle in which something came last */
     /* what is sent there */
-    struct message *first, **last; /* the first is under way */
+    struct message_queue out; /* the first is under way */
     uint32_t waiting;
     uint32_t sequence; /* norma: of the packet that is under way; window: the first frame that is not there */
     uint32_t packet;   /* norma: which of the first message */
@@ -77,12 +77,12 @@ struct peer {
     uint32_t there, resent, overtaken; /* window: frames from `sequence` on, as bits; acknowledgements that say so */
     /* what comes from there */
     uint32_t expected;  /* the next packet, or frame */
-    struct message *in; /* put together; window: several */
+    struct message_queue in; /* put together; window: several */
     uint32_t in_packet; /* norma */
     uint32_t got;       /* norma: frames of the packet; window: from `expected` on; as bits */
     uint32_t coming;    /* window: messages in `in` */
     uint32_t unsaid;    /* window: frames that have not been acknowledged */
-    struct message *ready, **ready_last;
+    struct message_queue ready;
 };
 
 static struct peer *peers[PORT_NODES];
@@ -255,9 +255,7 @@ static bool take_frame(struct message *m, const struct received *f)
 
 static void message_ready(struct peer *peer, struct message *m)
 {
-    m->next = 0;
-    *peer->ready_last = m;
-    peer->ready_last = &m->next;
+    STAILQ_INSERT_TAIL(&peer->ready, m, link);
 }
 
 /* The message is complete: its rights become ours, and it goes to its port. */
@@ -285,13 +283,18 @@ static void message_deliver(struct message *m)
 /* The first message has got there. */
 static void first_done(struct peer *peer)
 {
-    struct message *m = peer->first;
-    peer->first = m->next;
-    if (!peer->first)
-        peer->last = &peer->first;
+    struct message *m = STAILQ_FIRST(&peer->out);
+    STAILQ_REMOVE_HEAD(&peer->out, link);
     peer->waiting--;
     message_ready(peer, m); /* it is freed behind the lock */
     m->node = ipc_node;
+}
+
+static void peer_queues_init(struct peer *peer)
+{
+    STAILQ_INIT(&peer->out);
+    STAILQ_INIT(&peer->in);
+    STAILQ_INIT(&peer->ready);
 }
 
 /*
@@ -300,22 +303,22 @@ static void first_done(struct peer *peer)
  */
 static void peer_died(struct peer *peer)
 {
-    while (peer->first)
+    struct message *m;
+    while (!STAILQ_EMPTY(&peer->out))
         first_done(peer);
-    for (struct message *m = peer->in, *next; m; m = next) {
-        next = m->next;
+    STAILQ_FOREACH(m, &peer->in, link)
         m->node = ipc_node;
-        message_ready(peer, m);
-    }
+    STAILQ_CONCAT(&peer->ready, &peer->in);
+    struct message_queue ready = STAILQ_HEAD_INITIALIZER(ready);
+    STAILQ_CONCAT(&ready, &peer->ready);
     struct peer fresh = {.lock = peer->lock,
                          .node = peer->node,
                          .dying = true,
                          .epoch = peer->epoch + 1,
-                         .seen = peer->theirs ? peer->theirs : peer->seen,
-                         .ready = peer->ready,
-                         .ready_last = peer->ready_last};
+                         .seen = peer->theirs ? peer->theirs : peer->seen};
     *peer = fresh;
-    peer->last = &peer->first;
+    peer_queues_init(peer);
+    STAILQ_CONCAT(&peer->ready, &ready);
     COUNT(given_up);
 }
 
@@ -327,6 +330,12 @@ static void peer_buried(struct peer *peer)
     mutex_lock(&peer->lock);
     peer->dying = false;
     mutex_unlock(&peer->lock);
+}
+
+/* Whether something is under way there; looked at without its lock. */
+static bool peer_is_busy(const struct peer *peer)
+{
+    return *(struct message *volatile *)&STAILQ_FIRST(&peer->out);
 }
 
 static void timer_wanted(void)
@@ -356,8 +365,7 @@ static struct peer *peer_of(unsigned node)
     if (!fresh)
         return 0;
     *fresh = (struct peer){.node = (uint16_t)node, .epoch = transport_begun, .heard = cycles32()};
-    fresh->last = &fresh->first;
-    fresh->ready_last = &fresh->ready;
+    peer_queues_init(fresh);
     lock_init(&fresh->lock, &peer_class, "ipc peer");
     crit_t s = simple_lock_enter(&table_lock);
     bool ours = !peers[node];
@@ -374,12 +382,11 @@ static struct peer *peer_of(unsigned node)
 /* Lets go of the peer, and passes on what has become ready meanwhile. */
 static void peer_done(struct peer *peer)
 {
-    struct message *m = peer->ready;
-    peer->ready = 0;
-    peer->ready_last = &peer->ready;
+    struct message_queue ready = STAILQ_HEAD_INITIALIZER(ready);
+    STAILQ_CONCAT(&ready, &peer->ready);
     mutex_unlock(&peer->lock);
-    for (struct message *next; m; m = next) {
-        next = m->next;
+    for (struct message *m; (m = STAILQ_FIRST(&ready));) {
+        STAILQ_REMOVE_HEAD(&ready, link);
         if (m->node == ipc_node)
             message_free(m);
         else
@@ -427,11 +434,9 @@ int transport_send(unsigned node, struct message *m)
     m->wire_released = m->to.type == RIGHT_SEND_ONCE ? BY_ONCE : 0;
     m->wire_released |= port_leaves(&m->to);
     COUNT(messages);
-    m->next = 0;
-    *peer->last = m;
-    peer->last = &m->next;
+    STAILQ_INSERT_TAIL(&peer->out, m, link);
     peer->waiting++;
-    peer_send(peer);
+    peer_send(peer, m);
     peer_done(peer);
     return 0;
 }
@@ -541,7 +546,7 @@ static void input_thread(void *arg)
 /* The node is asked, if nothing has been heard of it for a while and somebody may wait for it. */
 static void probe_node(struct peer *peer, unsigned node)
 {
-    if (!transport_probe || peer->dying || peer->first || cycles32() - peer->heard < transport_probe ||
+    if (!transport_probe || peer->dying || peer_is_busy(peer) || cycles32() - peer->heard < transport_probe ||
         !ports_related(node))
         return;
     struct port *host = port_known(node, UID_HOST);
@@ -565,13 +570,13 @@ static void timer_tick(void)
         if (!peer)
             continue;
         probe_node(peer, n);
-        if (!*(struct message *volatile *)&peer->first)
+        if (!peer_is_busy(peer))
             continue;
         mutex_lock(&peer->lock);
-        bool dies = peer->first && peer->tries > transport_tries;
+        bool dies = peer_is_busy(peer) && peer->tries > transport_tries;
         if (dies) {
             peer_died(peer);
-        } else if (peer->first) {
+        } else if (peer_is_busy(peer)) {
             peer_tick(peer);
             timer_wanted();
         }
@@ -658,7 +663,7 @@ bool transport_drain(uint32_t ms)
     for (uint32_t left = (uint32_t)((uint64_t)ms * clock_hz() / 1000);; left--) {
         bool busy = false;
         for (unsigned n = 0; n < node_total; n++)
-            busy |= peers[n] && *(struct message *volatile *)&peers[n]->first;
+            busy |= peers[n] && peer_is_busy(peers[n]);
         if (!busy || !left)
             return !busy;
         thread_delay(1);

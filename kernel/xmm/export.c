@@ -1,6 +1,7 @@
 /* Objects that other nodes see (xmm.h): the managing side. */
 #include <errno.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "ipc/transport.h"
 #include "mem/zone.h"
@@ -13,35 +14,43 @@
 
 /* A node that uses the object, and where its pages go. */
 struct client {
-    struct client *next;
+    SLIST_ENTRY(client) link;
     struct port *control; /* with a send right */
     uint16_t node;
 };
 
 struct export
 {
-    struct export *next;
+    LIST_ENTRY(export) link;
     struct port *port;
     struct vm_object *object;
     bool through; /* it is read with what lies below it */
     bool above;   /* but not with its source, and what lies below that */
     struct share *share; /* several nodes may write it; or 0 */
-    struct client *clients;
+    SLIST_HEAD(client_list, client) clients;
 };
 
 DEFINE_MUTEX(xmm_lock_export, "xmm exports");
 DEFINE_ZONE(exports, "xmm-exports", sizeof(struct export), 8, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(clients, "xmm-clients", sizeof(struct client), 8, SPL_SOFTPREEMPT, 0);
-static struct export *exported[BUCKETS];
+LIST_HEAD(export_list, export);
+static struct export_list exported[BUCKETS];
 static uint32_t last_kin;
 struct xmm_counts xmm_counts = {.least = UINT32_MAX};
 
-static struct export **export_place(const struct vm_object *object)
+static struct export_list *exports_beside(const struct vm_object *object)
 {
-    struct export **at = &exported[(uintptr_t)object / 64 % BUCKETS];
-    while (*at && (*at)->object != object)
-        at = &(*at)->next;
-    return at;
+    return &exported[(uintptr_t)object / 64 % BUCKETS];
+}
+
+/* The object's; or 0. With the lock. */
+static struct export *export_of(const struct vm_object *object)
+{
+    struct export *e;
+    LIST_FOREACH(e, exports_beside(object), link)
+        if (e->object == object)
+            break;
+    return e;
 }
 
 void xmm_state_of(struct vm_object *object, struct xmm_state *state)
@@ -98,21 +107,29 @@ static void get_shadow(struct export *e, struct vm_object *object, struct messag
     message_free(m);
 }
 
+/* With the lock. */
+static struct client *client_on(struct export *e, unsigned node)
+{
+    struct client *c;
+    SLIST_FOREACH(c, &e->clients, link)
+        if (c->node == node)
+            break;
+    return c;
+}
+
 /* Of each node its newest proxy is the one that asks for pages: it takes the place of those before. */
 static bool note_client(struct export *e, unsigned node, struct port *control)
 {
     struct client *fresh = zone_alloc(&clients);
     struct port *before = 0;
     mutex_lock(&xmm_lock_export);
-    struct client *c = e->clients;
-    while (c && c->node != node)
-        c = c->next;
+    struct client *c = client_on(e, node);
     if (c) {
         before = c->control;
         c->control = control;
     } else if (fresh) {
-        *fresh = (struct client){.next = e->clients, .control = control, .node = (uint16_t)node};
-        e->clients = fresh;
+        *fresh = (struct client){.control = control, .node = (uint16_t)node};
+        SLIST_INSERT_HEAD(&e->clients, fresh, link);
     }
     bool noted = c || fresh;
     mutex_unlock(&xmm_lock_export);
@@ -136,9 +153,7 @@ static void add_client(struct export *e, struct message *m)
 static struct port *control_of(struct export *e, unsigned node)
 {
     mutex_lock(&xmm_lock_export);
-    struct client *c = e->clients;
-    while (c && c->node != node)
-        c = c->next;
+    const struct client *c = client_on(e, node);
     struct port *control = c ? c->control : 0;
     if (control)
         port_make(control, RIGHT_SEND);
@@ -215,22 +230,21 @@ static void export_message(void *object, struct message *m)
 static void export_no_senders(void *object)
 {
     struct export *e = object;
+    struct client_list left = SLIST_HEAD_INITIALIZER(left);
     mutex_lock(&xmm_lock_export);
     struct vm_object *object_of = e->object;
     bool ends = object_of && !port_has_senders(e->port);
     if (ends) {
-        *export_place(object_of) = e->next;
+        LIST_REMOVE(e, link);
         e->object = 0;
+        SLIST_SWAP(&left, &e->clients, client);
         xmm_counts.exports--;
     }
-    struct client *c = ends ? e->clients : 0;
-    if (ends)
-        e->clients = 0;
     mutex_unlock(&xmm_lock_export);
     if (!ends)
         return;
-    for (struct client *next; c; c = next) {
-        next = c->next;
+    for (struct client *c; (c = SLIST_FIRST(&left));) {
+        SLIST_REMOVE_HEAD(&left, link);
         port_drop(c->control, RIGHT_SEND);
         zone_free(&clients, c);
     }
@@ -332,7 +346,7 @@ bool export_is_shared(const struct port *port)
 struct share *export_share_of(struct vm_object *object)
 {
     mutex_lock(&xmm_lock_export);
-    struct export *e = *export_place(object);
+    struct export *e = export_of(object);
     struct share *s = e ? e->share : 0;
     mutex_unlock(&xmm_lock_export);
     return s;
@@ -340,29 +354,28 @@ struct share *export_share_of(struct vm_object *object)
 
 void exports_each_shared(void (*fn)(struct share *s))
 {
+    struct export *e;
     for (unsigned i = 0; i < BUCKETS; i++)
-        for (struct export *e = exported[i]; e; e = e->next) /* only the thread takes one of them off */
+        LIST_FOREACH(e, &exported[i], link) /* only the thread takes one of them off */
             if (e->share)
                 fn(e->share);
 }
 
-static struct export *exports_over; /* of the thread */
+static struct export_list exports_over; /* of the thread */
 
 void exports_end(void)
 {
+    struct export *e, *next;
     mutex_lock(&xmm_lock_export);
     for (unsigned i = 0; i < BUCKETS; i++)
-        for (struct export **at = &exported[i], *e; (e = *at);)
+        LIST_FOREACH_SAFE(e, &exported[i], link, next)
             if (e->share && !share_is_used(e->share) && !port_has_senders(e->port)) {
-                *at = e->next;
-                e->next = exports_over;
-                exports_over = e;
+                LIST_REMOVE(e, link);
+                LIST_INSERT_HEAD(&exports_over, e, link);
                 xmm_counts.exports--;
-            } else {
-                at = &e->next;
             }
     mutex_unlock(&xmm_lock_export);
-    for (struct export *e = exports_over; e; e = e->next) {
+    LIST_FOREACH(e, &exports_over, link) {
         share_end(e->share);
         e->share = 0;
     }
@@ -370,8 +383,8 @@ void exports_end(void)
 
 void exports_ended(void)
 {
-    for (struct export *e; (e = exports_over);) {
-        exports_over = e->next;
+    for (struct export *e; (e = LIST_FIRST(&exports_over));) {
+        LIST_REMOVE(e, link);
         struct vm_object *object = e->object;
         mutex_lock(&xmm_lock_export);
         e->object = 0;
@@ -390,11 +403,14 @@ struct vm_object *xmm_exported(struct port *pager)
 struct vm_object *xmm_exported_kin(uint32_t kin)
 {
     struct vm_object *found = 0;
+    const struct export *e;
     mutex_lock(&xmm_lock_export);
     for (unsigned i = 0; i < BUCKETS && !found; i++)
-        for (struct export *e = exported[i]; e && !found; e = e->next)
-            if (vm_object_kin(e->object, 0) == kin)
+        LIST_FOREACH(e, &exported[i], link)
+            if (vm_object_kin(e->object, 0) == kin) {
                 found = e->object;
+                break;
+            }
     if (found)
         vm_object_reference(found);
     mutex_unlock(&xmm_lock_export);
@@ -421,7 +437,7 @@ static struct export *export_new(struct vm_object *object, bool shared)
     if (below)
         vm_object_release(below);
     vm_object_reference(object);
-    *export_place(object) = e;
+    LIST_INSERT_HEAD(exports_beside(object), e, link);
     xmm_counts.exports++;
     return e;
 }
@@ -430,7 +446,7 @@ static struct port *export_as(struct vm_object *object, bool shared)
 {
     struct port *p = 0;
     mutex_lock(&xmm_lock_export);
-    struct export *e = *export_place(object);
+    struct export *e = export_of(object);
     if (!e)
         e = export_new(object, shared);
     if (e && !e->share == !shared) {
@@ -451,7 +467,7 @@ struct port *xmm_export_copy(struct vm_object *object)
 {
     struct port *p = export_as(object, false);
     mutex_lock(&xmm_lock_export);
-    struct export *e = p ? *export_place(object) : 0;
+    struct export *e = p ? export_of(object) : 0;
     if (e)
         e->above = true;
     mutex_unlock(&xmm_lock_export);

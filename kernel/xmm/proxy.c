@@ -1,6 +1,7 @@
 /* Objects of other nodes (xmm.h): a pager that asks them for pages. */
 #include <errno.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "arch/csr.h"
 #include "lib/printf.h"
@@ -13,7 +14,7 @@
 #define PATIENCE_MS 5000 /* for what another node is to answer at once */
 
 struct proxy {
-    struct proxy *next;
+    LIST_ENTRY(proxy) link;
     struct port *pager;   /* with a send right */
     struct port *control; /* with its receive right */
     struct vm_object *object;
@@ -22,14 +23,15 @@ struct proxy {
     struct port *manager; /* of a shared object: what the manager has for this proxy, with a send right; or 0 */
     bool shared, ended;   /* the rest is behind it */
     struct proxy *copy;   /* what comes for this one is checked there; or 0 */
-    struct message *held; /* meanwhile */
+    struct message_queue held; /* meanwhile */
 };
 
 DEFINE_MUTEX(xmm_lock_proxy, "xmm proxies");
 DEFINE_ZONE(proxies, "xmm-proxies", sizeof(struct proxy), 8, SPL_SOFTPREEMPT, 0);
-static struct proxy *imported[PROXY_BUCKETS];
+LIST_HEAD(proxy_list, proxy);
+static struct proxy_list imported[PROXY_BUCKETS];
 
-static struct proxy **bucket_of(const struct port *pager)
+static struct proxy_list *bucket_of(const struct port *pager)
 {
     return &imported[(uintptr_t)pager / 64 % PROXY_BUCKETS];
 }
@@ -187,12 +189,12 @@ static void return_all(struct proxy *x)
 /* One that has come, and is not used before it has been checked, with the lock; or 0. */
 static struct message *take_held(struct proxy *x, uint32_t page)
 {
-    struct message **at = &x->held, *m;
+    struct message *m;
     struct xmm_data body;
-    for (; (m = *at); at = &m->next) {
+    STAILQ_FOREACH(m, &x->held, link) {
         memcpy(&body, m->body, sizeof body);
         if (body.page == page) {
-            *at = m->next;
+            STAILQ_REMOVE(&x->held, m, message, link);
             return m;
         }
     }
@@ -264,15 +266,14 @@ void proxy_shared_message(struct port *port, struct message *m)
 }
 
 /* What was held for it, of its own or its source's, is nobody's; with the lock. */
-static struct message *forget_copy(struct proxy *x)
+static void forget_copy(struct proxy *x, struct message_queue *held)
 {
-    struct message *held = x->held;
-    x->held = 0;
+    struct proxy *source;
+    STAILQ_CONCAT(held, &x->held);
     for (unsigned i = 0; i < PROXY_BUCKETS; i++)
-        for (struct proxy *source = imported[i]; source; source = source->next)
+        LIST_FOREACH(source, &imported[i], link)
             if (source->copy == x)
                 source->copy = 0;
-    return held;
 }
 
 /*
@@ -287,15 +288,13 @@ static void proxy_terminate(uint32_t memory, vm_control_t control)
         return_all(x);
     mutex_lock(&xmm_lock_proxy);
     x->ended = true;
-    struct proxy **at = bucket_of(x->pager);
-    while (*at != x)
-        at = &(*at)->next;
-    *at = x->next;
+    LIST_REMOVE(x, link);
     xmm_counts.proxies--;
-    struct message *held = forget_copy(x);
+    struct message_queue held = STAILQ_HEAD_INITIALIZER(held);
+    forget_copy(x, &held);
     mutex_unlock(&xmm_lock_proxy);
-    for (struct message *m; (m = held);) {
-        held = m->next;
+    for (struct message *m; (m = STAILQ_FIRST(&held));) {
+        STAILQ_REMOVE_HEAD(&held, link);
         message_free(m);
     }
     port_drop(x->pager, RIGHT_SEND);
@@ -332,10 +331,8 @@ static bool check_at_copy(struct proxy *x, struct message *m)
     body.control = x->copy ? x->copy->control->uid : 0;
     mutex_lock(&xmm_lock_proxy);
     struct message *check = x->copy ? message_to(x->copy->pager, XMM_CHECK) : 0;
-    if (check) {
-        m->next = x->held;
-        x->held = m;
-    }
+    if (check)
+        STAILQ_INSERT_HEAD(&x->held, m, link);
     mutex_unlock(&xmm_lock_proxy);
     if (!check)
         return false;
@@ -350,13 +347,15 @@ static void proxy_supply(struct proxy *x, struct message *m);
 /* The answer, to the copy: the page goes to its source; if it has been pushed, the copy is asked for it anew. */
 static void proxy_checked(struct proxy *copy, const struct xmm_data *body)
 {
-    struct proxy *source = 0;
+    struct proxy *source = 0, *x;
     struct message *m = 0;
     mutex_lock(&xmm_lock_proxy);
     for (unsigned i = 0; i < PROXY_BUCKETS && !source; i++)
-        for (struct proxy *x = imported[i]; x && !source; x = x->next)
-            if (x->copy == copy)
+        LIST_FOREACH(x, &imported[i], link)
+            if (x->copy == copy) {
                 source = x;
+                break;
+            }
     if (source && (m = take_held(source, body->page)))
         port_reference(source->control);
     mutex_unlock(&xmm_lock_proxy);
@@ -429,17 +428,19 @@ static const struct port_ops control_ops = {
 /* With the lock: the proxy of `pager`, with a reference to its object; or 0. */
 static struct proxy *proxy_find(const struct port *pager)
 {
-    struct proxy *x = *bucket_of(pager);
-    while (x && !(x->pager == pager && vm_object_try_reference(x->object)))
-        x = x->next;
+    struct proxy *x;
+    LIST_FOREACH(x, bucket_of(pager), link)
+        if (x->pager == pager && vm_object_try_reference(x->object))
+            break;
     return x;
 }
 
 /* With the lock: an object that is related to those of that number, with a reference; or 0. */
 static struct vm_object *relative_of(uint32_t kin)
 {
+    struct proxy *x;
     for (unsigned i = 0; i < PROXY_BUCKETS; i++)
-        for (struct proxy *x = imported[i]; x; x = x->next)
+        LIST_FOREACH(x, &imported[i], link)
             if (vm_object_kin(x->object, 0) == kin && vm_object_try_reference(x->object))
                 return x->object;
     return xmm_exported_kin(kin);
@@ -456,6 +457,7 @@ static struct proxy *proxy_new(struct port *pager, const struct xmm_state *state
         return 0;
     }
     *x = (struct proxy){.pager = pager, .control = control, .shared = state->shared};
+    STAILQ_INIT(&x->held);
     struct vm_object *relative = relative_of(state->kin);
     x->object = vm_object_create_relative(x->shared ? &shared_pager : &proxy_pager, page_address(x), state->size,
                                           relative, state->kin);
@@ -468,8 +470,7 @@ static struct proxy *proxy_new(struct port *pager, const struct xmm_state *state
         return 0;
     }
     x->number = vm_object_control(x->object);
-    x->next = *bucket_of(pager);
-    *bucket_of(pager) = x;
+    LIST_INSERT_HEAD(bucket_of(pager), x, link);
     xmm_counts.proxies++;
     return x;
 }
@@ -498,8 +499,9 @@ struct vm_object *xmm_import(struct port *pager, const struct xmm_state *state, 
 
 static struct proxy *proxy_of_object(struct vm_object *object)
 {
+    struct proxy *x;
     for (unsigned i = 0; i < PROXY_BUCKETS; i++)
-        for (struct proxy *x = imported[i]; x; x = x->next)
+        LIST_FOREACH(x, &imported[i], link)
             if (x->object == object)
                 return x;
     return 0;
@@ -661,10 +663,11 @@ struct vm_object *xmm_copy_away(struct vm_object *object)
 
 void xmm_node_died(unsigned node)
 {
+    struct proxy *x;
     (void)node;
     mutex_lock(&xmm_lock_proxy);
     for (unsigned i = 0; i < PROXY_BUCKETS; i++)
-        for (struct proxy *x = imported[i]; x; x = x->next)
+        LIST_FOREACH(x, &imported[i], link)
             if (x->manager ? x->manager->dead
                            : x->pager->dead) /* so its home has been given up, or the node that gave it */
                 vm_pager_destroy(x->number);

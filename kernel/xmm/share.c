@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "ipc/transport.h"
 #include "mem/zone.h"
@@ -12,7 +13,7 @@
 
 /* A proxy of another node. Its memory goes with the last reference to its port. */
 struct user {
-    struct user *next;
+    LIST_ENTRY(user) link;
     struct share *share; /* 0: it has been seen off */
     struct port *port, *control;
     volatile bool gone; /* nobody there has a right to its port any more */
@@ -21,7 +22,7 @@ struct user {
 
 /* That it has a page. */
 struct holder {
-    struct holder *next;
+    LIST_ENTRY(holder) link;
     struct user *user;
     bool writes, asked; /* it may write it; it has been asked to give up what is in the way */
 };
@@ -29,22 +30,22 @@ struct holder {
 struct shared_page {
     struct share *share;
     uint32_t index;
-    struct holder *holders;
-    struct message *first, **last; /* requests */
+    LIST_HEAD(, holder) holders;
+    struct message_queue requests;
     unsigned asked;                /* holders whose answers are awaited */
     uint8_t home;                  /* rights that are wanted here */
     bool home_next;                /* before the first request */
     bool bringing;                 /* the page is not in memory yet */
     bool lost;
     bool ready; /* on the list of those that are to be looked at */
-    struct shared_page *next_ready;
+    SLIST_ENTRY(shared_page) ready_link;
 };
 
 struct share {
     struct vm_object *object;
     struct port *port; /* of the export */
     struct radix pages;
-    struct user *users;
+    LIST_HEAD(, user) users;
     uint32_t writers; /* pages that another node may write */
     uint32_t frozen;
 };
@@ -56,9 +57,9 @@ DEFINE_ZONE(shared_pages, "xmm-pages", sizeof(struct shared_page), 8, SPL_SOFTPR
 DEFINE_ZONE(holders, "xmm-holders", sizeof(struct holder), 8, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(users, "xmm-users", sizeof(struct user), 8, SPL_SOFTPREEMPT, 0);
 
-static struct message *share_queue, **share_queue_last = &share_queue; /* with queue_lock; as is the next */
+static struct message_queue share_queue = STAILQ_HEAD_INITIALIZER(share_queue); /* with queue_lock; as is the next */
 static volatile bool somebody_gone, may_end;
-static struct shared_page *share_ready; /* with the mutex */
+static SLIST_HEAD(, shared_page) share_ready; /* with the mutex */
 static bool share_runs;
 
 /* ---- The thread's work. */
@@ -81,9 +82,7 @@ static void share_kick(void)
 void share_arrived(struct message *m)
 {
     crit_t s = simple_lock_enter(&queue_lock);
-    m->next = 0;
-    *share_queue_last = m;
-    share_queue_last = &m->next;
+    STAILQ_INSERT_TAIL(&share_queue, m, link);
     thread_wakeup(&share_queue);
     simple_lock_leave(&queue_lock, s);
 }
@@ -94,8 +93,7 @@ static void share_look_at(struct shared_page *sp)
     if (sp->ready)
         return;
     sp->ready = true;
-    sp->next_ready = share_ready;
-    share_ready = sp;
+    SLIST_INSERT_HEAD(&share_ready, sp, ready_link);
     share_kick();
 }
 
@@ -120,10 +118,8 @@ static void answer_with(struct message *m, struct user *u, uint32_t id, const st
 /* The first request is taken off. */
 static struct message *first_of(struct shared_page *sp)
 {
-    struct message *m = sp->first;
-    sp->first = m->next;
-    if (!sp->first)
-        sp->last = &sp->first;
+    struct message *m = STAILQ_FIRST(&sp->requests);
+    STAILQ_REMOVE_HEAD(&sp->requests, link);
     sp->home_next = true;
     return m;
 }
@@ -137,9 +133,10 @@ static struct user *user_of(const struct message *m)
 
 static struct holder *holder_of(struct shared_page *sp, const struct user *u)
 {
-    struct holder *h = sp->holders;
-    while (h && h->user != u)
-        h = h->next;
+    struct holder *h;
+    LIST_FOREACH(h, &sp->holders, link)
+        if (h->user == u)
+            break;
     return h;
 }
 
@@ -157,10 +154,7 @@ static void set_writes(struct shared_page *sp, struct holder *h, bool writes)
 
 static void drop_holder(struct shared_page *sp, struct holder *h)
 {
-    struct holder **at = &sp->holders;
-    while (*at != h)
-        at = &(*at)->next;
-    *at = h->next;
+    LIST_REMOVE(h, link);
     sp->asked -= h->asked;
     set_writes(sp, h, false);
     zone_free(&holders, h);
@@ -199,10 +193,11 @@ static int take(struct shared_page *sp, unsigned withheld, void *to)
 
 static unsigned withheld_here(const struct shared_page *sp)
 {
-    for (const struct holder *h = sp->holders; h; h = h->next)
+    const struct holder *h;
+    LIST_FOREACH(h, &sp->holders, link)
         if (h->writes)
             return PAGE_RIGHTS;
-    return sp->holders ? PAGE_WRITE : 0;
+    return LIST_EMPTY(&sp->holders) ? 0 : PAGE_WRITE;
 }
 
 static void let_home(const struct shared_page *sp)
@@ -256,7 +251,7 @@ static bool bring(struct shared_page *sp, bool written)
 /* Nobody is in the way: the first request's user gets the page. False: it has to wait. */
 static bool share_give(struct shared_page *sp, struct user *u, bool writes)
 {
-    struct message *m = sp->first;
+    struct message *m = STAILQ_FIRST(&sp->requests);
     struct xmm_data body = body_of(m);
     struct holder *own = holder_of(sp, u), *fresh = own ? own : zone_alloc(&holders);
     bool has = own && m->id == XMM_DATA_UNLOCK;
@@ -285,8 +280,8 @@ static bool share_give(struct shared_page *sp, struct user *u, bool writes)
         return true;
     }
     if (!own) {
-        *fresh = (struct holder){.next = sp->holders, .user = u};
-        sp->holders = fresh;
+        *fresh = (struct holder){.user = u};
+        LIST_INSERT_HEAD(&sp->holders, fresh, link);
     }
     set_writes(sp, fresh, writes);
     first_of(sp);
@@ -313,7 +308,8 @@ static bool share_step(struct shared_page *sp, struct user *u, bool writes)
         message_free(first_of(sp));
         return true;
     }
-    for (struct holder *h = sp->holders; h; h = h->next)
+    struct holder *h;
+    LIST_FOREACH(h, &sp->holders, link)
         if (h != own && !h->asked && (writes || h->writes) && !share_ask(sp, h, !writes) && !sp->asked) {
             if (u) {
                 share_refuse(sp);
@@ -337,14 +333,17 @@ static void share_serve(struct shared_page *sp)
 {
     struct share *s = sp->share;
     for (bool on = true; on && !sp->asked && !sp->bringing;) {
-        bool writes = sp->first && body_of(sp->first).rights & PAGE_WRITE;
-        bool first = sp->first && !(writes && s->frozen);
+        const struct message *first = STAILQ_FIRST(&sp->requests);
+        bool writes = first && body_of(first).rights & PAGE_WRITE;
+        if (writes && s->frozen)
+            first = 0;
         if (sp->home && (sp->home_next || !first))
             on = share_step(sp, 0, sp->home & PAGE_WRITE);
         else
-            on = first && share_step(sp, user_of(sp->first), writes);
+            on = first && share_step(sp, user_of(first), writes);
     }
-    if (sp->asked || sp->bringing || sp->first || sp->home || sp->holders || sp->lost || sp->ready)
+    if (sp->asked || sp->bringing || !STAILQ_EMPTY(&sp->requests) || sp->home || !LIST_EMPTY(&sp->holders) ||
+        sp->lost || sp->ready)
         return;
     let_home(sp);
     radix_clear(&s->pages, sp->index);
@@ -353,8 +352,8 @@ static void share_serve(struct shared_page *sp)
 
 static void serve_ready(void)
 {
-    for (struct shared_page *sp; (sp = share_ready);) {
-        share_ready = sp->next_ready;
+    for (struct shared_page *sp; (sp = SLIST_FIRST(&share_ready));) {
+        SLIST_REMOVE_HEAD(&share_ready, ready_link);
         sp->ready = false;
         share_serve(sp);
     }
@@ -367,7 +366,7 @@ static struct shared_page *page_of(struct share *s, uint32_t index, bool make)
     if (sp || !make || index >= vm_object_size(s->object) || !(sp = zone_alloc(&shared_pages)))
         return sp;
     *sp = (struct shared_page){.share = s, .index = index};
-    sp->last = &sp->first;
+    STAILQ_INIT(&sp->requests);
     if (radix_set(&s->pages, index, sp))
         return sp;
     zone_free(&shared_pages, sp);
@@ -384,9 +383,7 @@ static void share_request(struct user *u, struct message *m)
         answer_with(m, u, XMM_DATA_ERROR, &body);
         return;
     }
-    m->next = 0;
-    *sp->last = m;
-    sp->last = &m->next;
+    STAILQ_INSERT_TAIL(&sp->requests, m, link);
     share_look_at(sp);
 }
 
@@ -468,14 +465,11 @@ static void share_from_user(struct user *u, struct message *m)
 static void forget_in(struct shared_page *sp, const struct user *u)
 {
     struct holder *h = holder_of(sp, u);
-    for (struct message **at = &sp->first, *m; (m = *at);)
+    struct message *m, *next;
+    STAILQ_FOREACH_SAFE(m, &sp->requests, link, next)
         if (user_of(m) == u) {
-            *at = m->next;
-            if (sp->last == &m->next)
-                sp->last = at;
+            STAILQ_REMOVE(&sp->requests, m, message, link);
             message_free(m);
-        } else {
-            at = &m->next;
         }
     if (h) {
         sp->lost |= h->writes && !u->ended;
@@ -489,11 +483,8 @@ static void forget_in(struct shared_page *sp, const struct user *u)
 static void see_off(struct user *u)
 {
     struct share *s = u->share;
-    struct user **at = &s->users;
     struct shared_page *sp;
-    while (*at != u)
-        at = &(*at)->next;
-    *at = u->next;
+    LIST_REMOVE(u, link);
     port_reference(u->port);
     for (uint32_t i = 0; (sp = radix_next(&s->pages, &i)); i++)
         forget_in(sp, u);
@@ -512,8 +503,8 @@ void share_init(struct share *s, struct message *m)
     int error = port && reply ? 0 : -ENOMEM;
     if (!error) {
         mutex_lock(&xmm_lock_share);
-        *u = (struct user){.next = s->users, .share = s, .port = port, .control = control};
-        s->users = u;
+        *u = (struct user){.share = s, .port = port, .control = control};
+        LIST_INSERT_HEAD(&s->users, u, link);
         mutex_unlock(&xmm_lock_share);
         port_make(port, RIGHT_SEND);
         message_add_right(reply, port, RIGHT_SEND);
@@ -578,7 +569,7 @@ static void share_thaw(struct vm_object *object)
     if (s && s->frozen)
         s->frozen--;
     for (uint32_t i = 0; s && (sp = radix_next(&s->pages, &i)); i++)
-        if (sp->first)
+        if (!STAILQ_EMPTY(&sp->requests))
             share_look_at(sp);
     mutex_unlock(&xmm_lock_share);
     share_may_end();
@@ -605,7 +596,7 @@ bool share_is_used(const struct share *s)
     for (uint32_t i = 0; (sp = radix_next(&s->pages, &i)); i++)
         if (!sp->lost || sp->ready || sp->bringing)
             return true;
-    return s->users || s->frozen;
+    return !LIST_EMPTY(&s->users) || s->frozen;
 }
 
 void share_end(struct share *s)
@@ -623,9 +614,9 @@ void share_end(struct share *s)
 static struct message *next_arrived(void)
 {
     crit_t s = simple_lock_enter(&queue_lock);
-    struct message *m = share_queue;
-    if (m && !(share_queue = m->next))
-        share_queue_last = &share_queue;
+    struct message *m = STAILQ_FIRST(&share_queue);
+    if (m)
+        STAILQ_REMOVE_HEAD(&share_queue, link);
     simple_lock_leave(&queue_lock, s);
     return m;
 }
@@ -639,7 +630,7 @@ static void share_message(struct message *m)
         memcpy(&b, m->body, sizeof b);
         mutex_lock(&xmm_lock_share);
         b.page->bringing = false;
-        if (b.error && b.page->first)
+        if (b.error && !STAILQ_EMPTY(&b.page->requests))
             share_refuse(b.page);
         share_look_at(b.page);
         mutex_unlock(&xmm_lock_share);
@@ -659,11 +650,10 @@ static void share_message(struct message *m)
 /* A user that has gone is seen off behind all that it had sent. */
 static void see_off_the_gone(struct share *s)
 {
-    for (struct user *u = s->users, *next; u; u = next) {
-        next = u->next;
+    struct user *u, *next;
+    LIST_FOREACH_SAFE(u, &s->users, link, next)
         if (u->gone)
             see_off(u);
-    }
 }
 
 /* One step of it; whether there was something to do. */
@@ -681,7 +671,7 @@ static bool share_work(void)
         may_end = true;
     }
     mutex_lock(&xmm_lock_share);
-    bool some = m || gone || end || share_ready;
+    bool some = m || gone || end || !SLIST_EMPTY(&share_ready);
     serve_ready();
     if (!m && end) {
         may_end = false;
@@ -699,7 +689,7 @@ static void share_thread(void *arg)
         if (share_work())
             continue;
         crit_t s = simple_lock_enter(&queue_lock);
-        if (!*(struct message *volatile *)&share_queue && !*(struct shared_page *volatile *)&share_ready &&
+        if (STAILQ_EMPTY(&share_queue) && !*(struct shared_page *volatile *)&SLIST_FIRST(&share_ready) &&
             !somebody_gone && !may_end)
             thread_sleep(&share_queue, &queue_lock);
         simple_lock_leave(&queue_lock, s);

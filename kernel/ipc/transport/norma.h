@@ -25,16 +25,18 @@ static uint32_t packet_frames(uint32_t data_size, uint32_t n, uint32_t *begin)
 
 static void send_packet(struct peer *peer)
 {
-    uint32_t begin, n = packet_frames(peer->first->data_size, peer->packet, &begin);
+    const struct message *first = STAILQ_FIRST(&peer->out);
+    uint32_t begin, n = packet_frames(first->data_size, peer->packet, &begin);
     COUNT(packets);
     for (uint32_t i = 0; i < n; i++)
-        message_frame(peer, peer->first, peer->sequence, begin + i);
+        message_frame(peer, first, peer->sequence, begin + i);
     peer->due = ticks + (retry << MIN(peer->tries, 5u));
     timer_wanted();
 }
 
-static void peer_send(struct peer *peer)
+static void peer_send(struct peer *peer, struct message *m)
 {
+    (void)m;
     if (peer->waiting > 1)
         return; /* one is under way */
     peer->packet = peer->tries = 0;
@@ -43,16 +45,16 @@ static void peer_send(struct peer *peer)
 
 static void peer_ack(struct peer *peer, const struct received *f)
 {
-    if (!peer->first || f->header.sequence != peer->sequence)
+    if (STAILQ_EMPTY(&peer->out) || f->header.sequence != peer->sequence)
         return;
     peer->sequence++;
     peer->packet++;
     peer->tries = 0;
-    if (peer->packet == packets_of(peer->first->data_size)) {
+    if (peer->packet == packets_of(STAILQ_FIRST(&peer->out)->data_size)) {
         first_done(peer);
         peer->packet = 0;
     }
-    if (peer->first)
+    if (!STAILQ_EMPTY(&peer->out))
         send_packet(peer);
 }
 
@@ -65,12 +67,17 @@ static void peer_data(struct peer *peer, const struct received *f)
             send_ack(peer, h->sequence, 0);
         return;
     }
-    if (!peer->in && !(peer->in = begin_message(peer, h)))
-        return; /* as if the wire had lost it */
-    if (h->data_size != peer->in->data_size)
+    struct message *in = STAILQ_FIRST(&peer->in);
+    if (!in) {
+        in = begin_message(peer, h);
+        if (!in)
+            return; /* as if the wire had lost it */
+        STAILQ_INSERT_HEAD(&peer->in, in, link);
+    }
+    if (h->data_size != in->data_size)
         return;
     uint32_t begin, n = packet_frames(h->data_size, peer->in_packet, &begin), i = h->index - begin;
-    if (i >= n || peer->got >> i & 1 || !take_frame(peer->in, f)) {
+    if (i >= n || peer->got >> i & 1 || !take_frame(in, f)) {
         COUNT(repeated);
         return;
     }
@@ -82,8 +89,8 @@ static void peer_data(struct peer *peer, const struct received *f)
     send_ack(peer, h->sequence, 0);
     if (++peer->in_packet < packets_of(h->data_size))
         return;
-    message_ready(peer, peer->in);
-    peer->in = 0;
+    STAILQ_REMOVE_HEAD(&peer->in, link);
+    message_ready(peer, in);
     peer->in_packet = 0;
 }
 

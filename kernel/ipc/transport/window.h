@@ -15,9 +15,10 @@
 /* The message whose frame has that number, which is under way or waits. */
 static struct message *message_with(const struct peer *peer, uint32_t number)
 {
-    struct message *m = peer->first;
-    while (m && number - m->wire_first >= frames_of(m))
-        m = m->next;
+    struct message *m;
+    STAILQ_FOREACH(m, &peer->out, link)
+        if (number - m->wire_first < frames_of(m))
+            break;
     return m;
 }
 
@@ -38,15 +39,12 @@ static void send_more(struct peer *peer)
         }
         send_number(peer, peer->next++);
     }
-    if (peer->first)
+    if (!STAILQ_EMPTY(&peer->out))
         timer_wanted();
 }
 
-static void peer_send(struct peer *peer)
+static void peer_send(struct peer *peer, struct message *m)
 {
-    struct message *m = peer->first;
-    while (m->next)
-        m = m->next;
     m->wire_first = peer->end;
     peer->end += frames_of(m);
     COUNT(packets);
@@ -73,8 +71,9 @@ static void peer_ack(struct peer *peer, const struct received *f)
         peer->sequence += moved;
         peer->there = peer->resent = peer->overtaken = peer->tries = 0;
         peer->due = ticks + retry;
-        while (peer->first && peer->sequence - peer->first->wire_first >= frames_of(peer->first) &&
-               peer->sequence - peer->first->wire_first <= UINT32_MAX / 2)
+        for (const struct message *m; (m = STAILQ_FIRST(&peer->out)) &&
+                                      peer->sequence - m->wire_first >= frames_of(m) &&
+                                      peer->sequence - m->wire_first <= UINT32_MAX / 2;)
             first_done(peer);
     }
     peer->there |= f->header.index; /* what is there stays there */
@@ -109,19 +108,24 @@ static void say_what_is_there(struct peer *peer)
 static struct message *coming(struct peer *peer, const struct wire_header *h)
 {
     uint32_t first = h->sequence - h->index;
-    struct message **at = &peer->in;
-    while (*at && (int32_t)((*at)->wire_first - first) < 0)
-        at = &(*at)->next;
-    if (*at && (*at)->wire_first == first)
-        return (*at)->data_size == h->data_size ? *at : 0;
-    /* each has a frame in the window, if all is well */
-    struct message *m = peer->coming < WINDOW ? begin_message(peer, h) : 0;
-    if (m) {
-        m->wire_first = first;
-        m->next = *at;
-        *at = m;
-        peer->coming++;
+    struct message *before = 0, *m;
+    STAILQ_FOREACH(m, &peer->in, link) {
+        if ((int32_t)(m->wire_first - first) >= 0)
+            break;
+        before = m;
     }
+    if (m && m->wire_first == first)
+        return m->data_size == h->data_size ? m : 0;
+    /* each has a frame in the window, if all is well */
+    m = peer->coming < WINDOW ? begin_message(peer, h) : 0;
+    if (!m)
+        return 0;
+    m->wire_first = first;
+    if (before)
+        STAILQ_INSERT_AFTER(&peer->in, before, m, link);
+    else
+        STAILQ_INSERT_HEAD(&peer->in, m, link);
+    peer->coming++;
     return m;
 }
 
@@ -139,8 +143,8 @@ static void peer_data(struct peer *peer, const struct received *f)
     peer->got |= 1u << ahead;
     for (; peer->got & 1; peer->got >>= 1)
         peer->expected++;
-    while ((m = peer->in) && (int32_t)(peer->expected - m->wire_first) >= (int32_t)frames_of(m)) {
-        peer->in = m->next;
+    while ((m = STAILQ_FIRST(&peer->in)) && (int32_t)(peer->expected - m->wire_first) >= (int32_t)frames_of(m)) {
+        STAILQ_REMOVE_HEAD(&peer->in, link);
         peer->coming--;
         message_ready(peer, m);
         peer->unsaid = ACK_EACH; /* its sender may wait for that */

@@ -64,7 +64,8 @@ struct offered {
 };
 
 static struct node {
-    struct port *named[BUCKETS], *host;
+    struct port_bucket named[BUCKETS];
+    struct port *host;
     uint32_t last_uid, given_to[PORT_NODES], had_from[PORT_NODES];
     struct owed owed[OWED];
     unsigned owed_count;

@@ -55,7 +55,7 @@ static struct thread_of_test {
 static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
 static unsigned running;
-static struct proxy *proxies_of[NODES][PROXY_BUCKETS];
+static struct proxy_list proxies_of[NODES][PROXY_BUCKETS];
 
 static void become(unsigned node)
 {
@@ -326,7 +326,7 @@ _Noreturn static void stuck(void)
         printf("node %u: %u messages go to it, %u from it; its thread %s\n", n, down[n].next - down[n].first,
                up[n].next - up[n].first, threads[n].over ? "has ended" : "runs");
     host_failed(__FILE__, __LINE__, "%u writes, and no end: jobs %u arrived %d ready %d gone %d end %d", written,
-                next_job - first_job, share_queue != 0, share_ready != 0, somebody_gone, may_end);
+                next_job - first_job, !STAILQ_EMPTY(&share_queue), !SLIST_EMPTY(&share_ready), somebody_gone, may_end);
 }
 
 /* A task with the memory on that node. */
@@ -387,7 +387,8 @@ static bool all_is_done(void)
     for (unsigned n = 0; n < NODES; n++)
         if (up[n].first != up[n].next || down[n].first != down[n].next)
             return false;
-    return !working && first_job == next_job && !share_queue && !share_ready && !somebody_gone && !may_end;
+    return !working && first_job == next_job && STAILQ_EMPTY(&share_queue) && SLIST_EMPTY(&share_ready) &&
+           !somebody_gone && !may_end;
 }
 
 static void *thread_main(void *arg)
@@ -409,7 +410,8 @@ static void *thread_main(void *arg)
     }
     while (own >= NODES && !all_is_done()) {
         if (own == NODES) { /* what the thread `xmm` of each node does, in the place of the port's */
-            become(share_queue && share_queue->id != XMM_BROUGHT ? share_queue->to.port->home : 0);
+            const struct message *m = STAILQ_FIRST(&share_queue);
+            become(m && m->id != XMM_BROUGHT ? m->to.port->home : 0);
             share_work();
         } else if (first_job != next_job) {
             struct message *m = jobs[first_job++ % FLIGHTS];

@@ -143,7 +143,7 @@ void servers_look(void) {}
 void port_node_died(unsigned node)
 {
     CHECK_EQUAL(node, PEER);
-    CHECK(peers[PEER]->dying && !peers[PEER]->first && !host_locks_held);
+    CHECK(peers[PEER]->dying && !peer_is_busy(peers[PEER]) && !host_locks_held);
     buried++;
 }
 
@@ -567,7 +567,7 @@ static void carry(uint32_t seed, uint32_t count)
     delays = random_below(&luck, 3) * 30;
     from_peer = count;
     model_out.quiet = now - 1000;
-    while (model_in.whole < count || arrived < count || peers[PEER]->first) {
+    while (model_in.whole < count || arrived < count || peer_is_busy(peers[PEER])) {
         if (sent_to_peer < count && (!peers[PEER] || peers[PEER]->waiting < 6) && !random_below(&luck, 10))
             sent_to_peer += kernel_sends(sent_to_peer);
         step();
@@ -661,7 +661,7 @@ HOST_TEST(rights_leave_with_their_message_or_not_at_all)
         CHECK(m->right[0].type == RIGHT_SEND && m->right[1].type == RIGHT_SEND && m->reply.type == RIGHT_SEND_ONCE);
         CHECK_EQUAL(rights_out, 0);
     }
-    CHECK(!peers[PEER]->first);
+    CHECK(!peer_is_busy(peers[PEER]));
     message_free(m);
     CHECK_EQUAL(data_discarded, 1);
     CHECK_EQUAL(messages_in_use(), 0);
@@ -701,7 +701,7 @@ HOST_TEST(both_sides_begin_anew_together)
     CHECK(p->theirs == 7 && !died && !answers);
     CHECK(kernel_sends(0));
     epochs(FRAME_EPOCH, 9, 100); /* it has given this node up */
-    CHECK(died == 1 && buried == 1 && p->epoch == 101 && p->theirs == 9 && !p->dying && !p->first);
+    CHECK(died == 1 && buried == 1 && p->epoch == 101 && p->theirs == 9 && !p->dying && !peer_is_busy(p));
     epochs(FRAME_DATA, 7, 100); /* of before */
     CHECK(answers == 1 && answer[0] == FRAME_EPOCH && words_at(answer + 20) == 101 && words_at(answer + 16) == 100);
     CHECK(died == 1 && p->theirs == 9);
