@@ -280,6 +280,17 @@ static uint32_t now, in_flight;
 static struct random luck;
 static uint32_t loses, repeats, delays; /* of 1,000; at most */
 
+/* Numbers of packets and frames are this much higher on the wire than in the model, both ways: they pass 2^32. */
+static uint32_t number_base;
+
+static void renumber(uint8_t *frame, uint32_t by)
+{
+    uint32_t sequence;
+    memcpy(&sequence, frame + 4, sizeof sequence);
+    sequence += by;
+    memcpy(frame + 4, &sequence, sizeof sequence);
+}
+
 static void fly(const uint8_t *bytes, uint32_t length, bool to_kernel)
 {
     for (uint32_t copies = random_below(&luck, 1000) < repeats ? 2 : 1; copies; copies--) {
@@ -538,6 +549,7 @@ static void step(void)
         static struct flight f;
         f = flights[i];
         flights[i] = flights[--in_flight];
+        renumber(f.bytes, f.to_kernel ? number_base : -number_base);
         f.to_kernel ? to_kernel(f.bytes, f.length) : to_model(f.bytes, f.length);
     }
     is_window() ? model_sends_window() : model_sends_norma();
@@ -566,6 +578,9 @@ static void carry(uint32_t seed, uint32_t count)
     repeats = random_below(&luck, 3) * 100;
     delays = random_below(&luck, 3) * 30;
     from_peer = count;
+    number_base = seed % 2 ? 0 : -random_below(&luck, count * 2);
+    struct peer *p = peer_of(PEER);
+    p->sequence = p->next = p->end = p->expected = number_base;
     model_out.quiet = now - 1000;
     while (model_in.whole < count || arrived < count || peer_is_busy(peers[PEER])) {
         if (sent_to_peer < count && (!peers[PEER] || peers[PEER]->waiting < 6) && !random_below(&luck, 10))
