@@ -1,6 +1,7 @@
 """Tasks on other nodes (paper `crtc`): ports, messages, memory that is faulted over the wire, and what is left."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from sim.wires.nodes import options
 from tests.kernel import remote_faults, remote_model, remote_timeline
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, command
 
-PROGRAMS = Path(__file__).parent / "programs"
+REPO = Path(__file__).parents[2]
+PROGRAMS = REPO / "tests/kernel/programs"
 
 
 def run(folder, harts, sync, nodes, bootargs, build=None, files=None, latency=600, max_cycles=60_000_000, each=()):
@@ -49,14 +51,31 @@ def test_a_task_runs_on_the_other_node(tmp_path):
     assert counts["again"] and counts["rights"] and not counts[remote_model.EPOCH]
 
 
+def documented_messages(page: str):
+    """(source, destination, name) of each message between nodes in the table of a creation, in order."""
+    table = page[page.index("## One creation, message by message"):]
+    rows: dict[int, tuple[int, int, str]] = {}
+    for row in re.finditer(r"^\| (\d+) \| (\d) to (\d) \| ([^|]+) \|", table[:table.index("\n## ", 3)], re.MULTILINE):
+        number, source, to, said = int(row[1]), int(row[2]), int(row[3]), row[4]
+        answered, named = re.match(r"reply(?: to (\d+))?", said), re.search(r"`(\w+)`", said)
+        if answered:
+            name = rows[int(answered[1] or number - 1)][2] + " reply"
+        elif named:
+            name = named[1].removeprefix("USER_").replace("RELEASE", "MESSAGE_RELEASE")
+        else:
+            name = "message 7"      # the child's, of user/programs/remote.c
+        rows[number] = source, to, name
+    return list(rows.values())
+
+
 def check_timeline(frames, nodes):
-    """Messages are in the order of docs/remote-tasks.md; each is a slice, with an arrow to when it has got there."""
+    """Messages are those of docs/remote-tasks.md, in that order; each is a slice, with an arrow to when it has got
+    there."""
     said = remote_timeline.messages(frames, "norma")
-    names = [one["name"] for one in said]
-    steps = ["HOST_TASK_ALLOCATE", "HOST_TASK_ALLOCATE reply", "TASK_MAP_VECTOR", "XMM_GET_STATE",
-             "XMM_GET_STATE reply", "XMM_INIT", "XMM_INIT reply", "TASK_MAP_VECTOR reply", "THREAD_CREATE",
-             "XMM_DATA_REQUEST", "XMM_DATA_SUPPLY", "MESSAGE_RELEASE"]
-    assert [names.index(step) for step in steps] == sorted(names.index(step) for step in steps)
+    sent_by = [(one["source"], one["to"], one["name"]) for one in said]
+    steps = documented_messages((REPO / "docs/remote-tasks.md").read_text())
+    assert len(steps) == 13 and not set(steps) - set(sent_by)
+    assert [sent_by.index(step) for step in steps] == sorted(sent_by.index(step) for step in steps)
     assert all(one["begin"] <= one["end"] and (one["there"] is None or one["begin"] < one["there"]) for one in said)
     assert all(one["bytes"] == 4096 for one in said if one["name"] == "XMM_DATA_SUPPLY")
     trace = Trace()
