@@ -193,7 +193,8 @@ def copies_table(summary):
                      *(number(faults[2] / faults[kind]) if {2, kind} <= faults.keys() else "-" for kind in (0, 1))])
     return Table("A remote fault with an asymmetric copy in the chain: cycles (Figure 10)",
                  ["transport", *COPIES.values(), "distributed over none", "over by reference"], rows,
-                 ["The mean of a child's first accesses to its pages. By reference the managing node looks through "
+                 ["The mean of a child's first accesses: to all its pages, or, with a copy, to those that the parent "
+                  "has not written since, which are the source's. By reference the managing node looks through "
                   "copy and source; distributed, both are asked, and the copy is asked again whether the page has "
                   "been pushed into it meanwhile. The paper says that this almost doubles a fault."])
 
