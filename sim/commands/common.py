@@ -5,9 +5,11 @@ is needed: LiteX takes seconds.
 """
 
 import contextlib
+import errno
 import os
 import shlex
 import sys
+import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
@@ -134,10 +136,40 @@ def check_tools():
         raise Failed(str(error)) from error
 
 
+def _may_be_made_in(folder):
+    """Tries it: the rights of a folder do not tell of a file system that makes nothing."""
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def checked_folder(option, folder):
+    """Refuses what cannot be made, or written in: before anything is built for it."""
+    there = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    try:
+        _may_be_made_in(there)
+    except OSError as error:
+        raise Failed(f"{option} {folder}: nothing can be written there: {error.strerror}", 2) from error
+
+
+def checked_file(option, path, made=None):
+    """The same of a file; `made` is a folder that there will be."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists():
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        elif not made or path.parent.absolute() != made.absolute():
+            _may_be_made_in(path.parent)
+    except OSError as error:
+        raise Failed(f"{option} {path}: it cannot be written: {error.strerror}", 2) from error
+
+
 def results_directory(name, out):
     """Where the records go: `out`, which must be new or empty, or a directory named by the time."""
     from support.cache import build_root
     if out:
+        checked_folder("--out", out)
         if out.exists() and (not out.is_dir() or any(path.name != ".lock" for path in out.iterdir())):
             raise Failed(f"--out {out} is there already: give a new directory, or go on with: "
                          f"./interlock resume {out}", 2)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sim.commands.common import Failed
+from sim.commands.common import Failed, checked_file, checked_folder
 from support.parameters import boot, drive, simulator
 from support.parameters.declared import ParameterError, close_match
 from support.parameters.machine import REGISTERS
@@ -21,6 +21,15 @@ MOMENTS = "cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]"
 def a_file(option: str, path: str | Path):
     if not Path(path).is_file():
         raise Failed(f"{option} {path}: {'this is no file' if Path(path).exists() else 'there is no such file'}", 2)
+
+
+def written(options: Iterable[tuple[str, Path | None]], out: Path | None):
+    """Of options that name a file to be written, and of --out, the folder of a run."""
+    if out:
+        checked_folder("--out", out)
+    for option, path in options:
+        if path:
+            checked_file(option, path, out)
 
 
 def disks(texts: Sequence[str], controllers: int):
@@ -61,8 +70,8 @@ def pokes(texts: Iterable[str], two_chips: bool, booted: Iterable[str] | None):
                          f"--set {name}={value}, or a later cycle: {text}@CYCLE", 2)
 
 
-def ether(texts: Sequence[str], there: bool) -> list[str]:
-    """What the simulator's command line says for `--ether NAME=VALUE`."""
+def ether(texts: Sequence[str], there: bool, made: Path | None) -> list[str]:
+    """What the simulator's command line says for `--ether NAME=VALUE`; `made` is the folder of --out."""
     if texts and not there:
         raise Failed("--ether: this machine has no Ethernet, give --machine ethers=1", 2)
     words: list[str] = []
@@ -80,6 +89,8 @@ def ether(texts: Sequence[str], there: bool) -> list[str]:
             raise Failed(f"--ether {text}: give it as NAME=VALUE (names: {', '.join(ETHER)}), or user", 2)
         if name == "in":
             a_file("--ether in", value)
+        if name == "out":
+            checked_file("--ether out", Path(value), made)
         if name == "mbits" and value not in MBITS:
             raise Failed(f"--ether {text}: give 10, 100 or 1000", 2)
         if name == "start" and value != "log" and not value.isdecimal():
@@ -105,8 +116,8 @@ def symbols(texts: Iterable[str]):
         a_file(f"--symbols {name}", path)
 
 
-def nodes(texts: Iterable[str], count: int, two_chips: bool):
-    """Of `--node K:OPTION=VALUE`, for so many nodes."""
+def nodes(texts: Iterable[str], count: int, two_chips: bool, made: Path | None):
+    """Of `--node K:OPTION=VALUE`, for so many nodes; `made` is the folder of --out."""
     for text in texts:
         node, colon, rest = text.partition(":")
         option, equals, value = rest.partition("=")
@@ -122,3 +133,5 @@ def nodes(texts: Iterable[str], count: int, two_chips: bool):
             pokes([value], two_chips, None)
         if option in ("image", "uart1-in", "ether-in"):
             a_file(f"--node {node}:{option}", value)
+        if simulator.OPTIONS[option].of == simulator.FILE:
+            checked_file(f"--node {node}:{option}", Path(value), made and made / f"node-{node}")

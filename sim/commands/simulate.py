@@ -182,17 +182,20 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
     checked_scheme(what.sync)
     chosen = kernel_options(what.options)
     words = checked_settings(what.settings)
-    of_the_wire = given.ether(attached.ether or (), bool(config.ethers))
+    of_the_wire = given.ether(attached.ether or (), bool(config.ethers), written.out)
     given.disks(attached.disk or (), config.disks)
     for option, path in (("--image", what.image), ("--send", attached.send)):
         if path:
             given.a_file(option, path)
+    given.written((("--wave", written.wave), ("--timeline", written.timeline), ("--flame", written.flame),
+                   ("--latencies", written.latencies), ("--samples", written.samples),
+                   ("--checkpoint", saved.checkpoint)), written.out)
     for option, text in (("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end),
                          ("--flame-begin", written.flame_begin), ("--flame-end", written.flame_end)):
         given.moment(option, text, plain=True)
     given.symbols(written.symbols or ())
     given.moment("--checkpoint-at", saved.checkpoint_at, plain=False)
-    given.nodes(several.node or (), several.nodes or 1, on.two_chips)
+    given.nodes(several.node or (), several.nodes or 1, on.two_chips, written.out)
     ours = not what.image and not saved.restore
     given.pokes(attached.pokes or (), on.two_chips, [*words, f"seed={what.seed}"] if ours else None)
     added: dict[str, Path] = {}

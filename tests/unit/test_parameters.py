@@ -2,12 +2,13 @@
 in one line that names it, before anything is built."""
 
 import re
+from pathlib import Path
 
 import pytest
 import typer
 
 from sim.cli import app
-from sim.commands import simulate
+from sim.commands import common, simulate
 from sim.commands.common import Failed
 from sim.experiments.schema import SettingError
 from sim.images import kernel
@@ -128,6 +129,35 @@ def test_registers():
     assert "link_latency" in answer("--set", "link_latency=7", "--poke", "link_write_latency=8")
     for text in ("link_jitter", "link_jitter=", "=3", "link_jitter=3@", "link_jitter=3@x"):
         assert "NAME=VALUE" in answer("--poke", text)
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_built(tmp_path):
+    """Each option that names a file or a folder to be written, and each place where none can be."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    of_sim = {option for parameter in COMMAND.commands["sim"].params for option in parameter.opts}
+    to_write = [name for name, one in simulator.OPTIONS.items()
+                if one.of == simulator.FILE or name in ("out", "checkpoint")]
+    ways = [(name, [f"--{name}="]) for name in to_write if f"--{name}" in of_sim]
+    ways += [(name, ["--nodes=2", f"--node=1:{name}="]) for name in to_write if name in simulator.OF_ONE_NODE]
+    ways += [("ether", ["--machine=ethers=1", "--ether=out="])]
+    assert len(ways) > 14
+    for name, (*options, before) in ways:
+        wrong = ["/proc/x", "/proc/x/y", tmp_path / "file/x", *([tmp_path / "file"] if name == "out" else
+                                                                [tmp_path / "folder", tmp_path / "none/x"])]
+        for place in wrong:
+            said = answer(*options, f"{before}{place}")
+            assert said and "\n" not in said and str(place) in said and name in said, (name, place, said)
+        right = [tmp_path / "new", *([tmp_path / "folder", tmp_path / "none/x"] if name == "out" else
+                                     [tmp_path / "file", "/dev/null"])]
+        for place in right:
+            assert answer(*options, f"{before}{place}") is None, (name, place)
+    assert answer("--out", tmp_path / "o", "--samples", tmp_path / "o/x") is None
+    assert answer("--nodes=2", "--out", tmp_path / "o", "--node", f"1:samples={tmp_path}/o/node-1/x") is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]       # nothing is left of a look
+    for place in ("/proc/x", tmp_path / "file/x"):
+        with pytest.raises(Failed, match="--out.*written"):
+            common.results_directory("any", Path(place))
 
 
 def test_options_of_the_simulator():

@@ -14,7 +14,7 @@ from support.cache import REPO
 COMMANDS = {("list", "pic-latency"): (0, "pic-latency: "),
             ("query", "select 1"): (1, "interlock: there are no results"),
             ("report", "nowhere"): (1, "interlock: nowhere/experiment.json cannot be read"),
-            ("run", "pic-latency", "--out", "/proc/x"): (1, "interlock: /proc/x cannot be made"),
+            ("run", "pic-latency", "--out", "/proc/x"): (2, "interlock: --out /proc/x: nothing can be written"),
             ("run", "pic-latency", "--set", "harts=1,,2"): (2, "interlock: harts: '1,,2' has an empty value")}
 # Of the environment, None: not there. `umask`: what a shell calls first; `<&-` and `>&-` behind the command.
 SURROUNDINGS = [
