@@ -17,8 +17,8 @@
 #include "sched/sched.h"
 
 #define UDP_HEADER 8
-#define DATAGRAM_MOST (IP_MTU - IP_HEADER - UDP_HEADER) /* there are no fragments */
-#define RECEIVE_BUFFER (32u * MBUF_BYTES) /* of memory: a datagram takes a whole mbuf, however short it is */
+#define DATAGRAM_MOST (IP_MOST - IP_HEADER - UDP_HEADER)
+#define RECEIVE_BUFFER (32u * MBUF_BYTES) /* of memory: a datagram takes whole mbufs, however short it is */
 #define RECEIVE_LEAST (2u * MBUF_BYTES)
 #define RECEIVE_MOST (128u * MBUF_BYTES)
 #define PORT_FIRST 49152u /* RFC 6335: those that are chosen */
@@ -207,6 +207,11 @@ static struct datagram *receiver(const struct ends *of)
     return best;
 }
 
+static uint32_t memory_of(const struct mbuf *m)
+{
+    return m_packet_mbufs(m) * MBUF_BYTES;
+}
+
 /* The header gives way to whose it is, which stands right before the data until they are read. */
 static void put_sender(struct mbuf *m, const struct ends *of)
 {
@@ -218,13 +223,14 @@ static void put_sender(struct mbuf *m, const struct ends *of)
 static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends *of)
 {
     simple_lock(&d->lock);
-    bool takes = !d->receive_shut && d->waiting + MBUF_BYTES <= d->waiting_most;
+    uint32_t more = memory_of(m);
+    bool takes = !d->receive_shut && (!d->first || d->waiting + more <= d->waiting_most); /* one of any length */
     if (takes) {
         put_sender(m, of);
         m->m_nextpkt = 0;
         *d->end = m;
         d->end = &m->m_nextpkt;
-        d->waiting += MBUF_BYTES;
+        d->waiting += more;
         thread_wakeup(&d->first);
     }
     simple_unlock(&d->lock);
@@ -331,7 +337,7 @@ static struct mbuf *take_first(struct datagram *d)
     d->first = m->m_nextpkt;
     if (!d->first)
         d->end = &d->first;
-    d->waiting -= MBUF_BYTES;
+    d->waiting -= memory_of(m);
     return m;
 }
 
@@ -342,7 +348,7 @@ static void datagram_put_back(struct datagram *d, struct mbuf *m)
     if (!d->first)
         d->end = &m->m_nextpkt;
     d->first = m;
-    d->waiting += MBUF_BYTES;
+    d->waiting += memory_of(m);
     thread_wakeup(&d->first);
     simple_lock_leave(&d->lock, s);
     poll_wakeup();
@@ -358,9 +364,14 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
     simple_lock_leave(&d->lock, s);
     if (!m)
         return error;
-    uint32_t n = MIN(m->m_len, t->left);
+    uint32_t n = 0;
     *from = (struct ends){.faddr = get32(m->m_data - UDP_HEADER), .fport = get16(m->m_data - UDP_HEADER + 4)};
-    error = transfer_out(t, m->m_data, n);
+    error = 0;
+    for (const struct mbuf *part = m; part && t->left && !error; part = part->m_next) {
+        uint32_t some = MIN(part->m_len, t->left);
+        error = transfer_out(t, part->m_data, some);
+        n += some;
+    }
     if (peek || error)
         datagram_put_back(d, m);
     else
@@ -369,6 +380,29 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
 }
 
 /* What goes -------------------------------------------------------------------------------------------------------- */
+
+/* All that the piece has, with room for headers, in as many mbufs as it has fragments; 0: *error says why. */
+static struct mbuf *datagram_taken_in(struct transfer *t, int *error)
+{
+    struct mbuf *m = 0, **end = &m;
+    *error = 0;
+    for (uint32_t header = UDP_HEADER; !m || (t->left && !*error); header = 0) {
+        struct mbuf *part = *end = m_get();
+        if (!part) {
+            NET_COUNT(no_mbuf);
+            *error = -ENOBUFS;
+            break;
+        }
+        end = &part->m_next;
+        part->m_data += IP_AT + IP_HEADER + header;
+        part->m_len = MIN(t->left, IP_PART - header);
+        *error = transfer_in(t, part->m_data, part->m_len);
+    }
+    if (!*error)
+        return m;
+    m_free(m);
+    return 0;
+}
 
 int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32_t fport)
 {
@@ -380,22 +414,15 @@ int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32
         error = n > DATAGRAM_MOST ? -EMSGSIZE : ends_to(d, faddr, fport, &ends);
     if (error)
         return error;
-    struct mbuf *m = m_get();
-    if (!m) {
-        NET_COUNT(no_mbuf);
-        return -ENOBUFS;
-    }
-    m->m_data += ETHER_HEADER + 2;
-    m->m_len = IP_HEADER + length;
-    uint8_t *ip = m->m_data, *udp = ip + IP_HEADER;
-    error = transfer_in(t, udp + UDP_HEADER, n);
-    if (error) {
-        m_free(m);
+    struct mbuf *m = datagram_taken_in(t, &error);
+    if (!m)
         return error;
-    }
+    m->m_data -= IP_HEADER + UDP_HEADER;
+    m->m_len += IP_HEADER + UDP_HEADER;
+    uint8_t *ip = m->m_data, *udp = ip + IP_HEADER;
     memset(ip, 0, IP_HEADER + UDP_HEADER);
     ip[0] = 0x45;
-    put16(ip + 2, m->m_len);
+    put16(ip + 2, IP_HEADER + length);
     put16(ip + 4, __atomic_fetch_add(&identification, 1, __ATOMIC_RELAXED));
     ip[8] = UDP_TTL;
     ip[9] = IPPROTO_UDP;
@@ -404,7 +431,7 @@ int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32
     put16(udp, ends.lport);
     put16(udp + 2, ends.fport);
     put16(udp + 4, length);
-    uint32_t sum = in_cksum(udp, length, in_pseudo_sum(ip, IPPROTO_UDP, length));
+    uint32_t sum = in_cksum_packet(m, IP_HEADER, in_pseudo_sum(ip, IPPROTO_UDP, length));
     put16(udp + 6, sum ? sum : 0xffff); /* 0 would say that there is none */
     NET_COUNT(udp_out);
     inet_enter();
@@ -475,7 +502,7 @@ static int datagram_ioctl(struct file *f, struct vm_map *map, uint32_t request, 
     if (request != USER_FIONREAD)
         return -ENOTTY;
     crit_t s = simple_lock_enter(&d->lock);
-    int n = d->first ? (int)d->first->m_len : 0;
+    int n = d->first ? (int)m_packet_length(d->first) : 0;
     simple_lock_leave(&d->lock, s);
     return copyout(map, argument, &n, sizeof n);
 }

@@ -4,7 +4,7 @@
 #include "net/in.h"
 #include "net/net.h"
 
-void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
+static void one_frame(struct mbuf *m, const uint8_t *to, uint32_t type)
 {
     if (m->m_len > IP_MTU || !m_prepend(m, ETHER_HEADER)) {
         NET_COUNT(no_room);
@@ -15,4 +15,13 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
     memcpy(m->m_data + ETHER_ADDRESS, net_own.ether, ETHER_ADDRESS);
     put16(m->m_data + 2 * ETHER_ADDRESS, type);
     if_transmit(m);
+}
+
+void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
+{
+    for (struct mbuf *next; m; m = next) {
+        next = m->m_next;
+        m->m_next = 0;
+        one_frame(m, to, type);
+    }
 }

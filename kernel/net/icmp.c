@@ -125,7 +125,8 @@ static bool icmp_tells(const uint8_t *icmp, uint32_t length)
     if (!if_ether_in_threads ||
         (icmp[0] != ICMP_UNREACHABLE && icmp[0] != ICMP_TIME_EXCEEDED && icmp[0] != PARAMETER_PROBLEM))
         return false;
-    if (header < IP_HEADER || ip[0] >> 4 != 4 || room < header + QUOTED || !loop_has(get32(ip + 12)))
+    if (header < IP_HEADER || ip[0] >> 4 != 4 || room < header + QUOTED || !loop_has(get32(ip + 12)) ||
+        get16(ip + 6) & IP_OFFSET) /* ports stand in the first fragment only */
         return false;
     if (icmp[0] == ICMP_UNREACHABLE)
         of.error = icmp_error_of(icmp[1], &of.hard);
@@ -144,15 +145,15 @@ static bool icmp_tells(const uint8_t *icmp, uint32_t length)
 void icmp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *icmp = ip + header;
-    uint32_t length = m->m_len - header, from = get32(ip + 12);
+    uint32_t length = m->m_len - header, from = get32(ip + 12); /* of what stands together */
     NET_COUNT(icmp_in);
-    if (length < ICMP_HEADER || in_cksum(icmp, length, 0)) {
+    if (length < ICMP_HEADER || in_cksum_packet(m, header, 0)) {
         NET_COUNT(icmp_bad);
         m_free(m);
         return;
     }
     bool looped = loop_is(ip), to_one = is_to_one(ip);
-    if (to_one && icmp[0] == ECHO_REPLY && icmp_answer) {
+    if (to_one && icmp[0] == ECHO_REPLY && icmp_answer && !m->m_next) {
         answered(icmp, length, from);
         m_free(m);
         return;
@@ -171,7 +172,7 @@ void icmp_input(struct mbuf *m, uint32_t header)
     NET_COUNT(icmp_echo);
     icmp[0] = ECHO_REPLY;
     put16(icmp + 2, 0);
-    put16(icmp + 2, in_cksum(icmp, length, 0));
+    put16(icmp + 2, in_cksum_packet(m, header, 0));
     if (header > IP_HEADER) { /* options are not sent back */
         uint32_t options = header - IP_HEADER;
         memmove(ip + options, ip, IP_HEADER);

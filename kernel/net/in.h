@@ -15,6 +15,11 @@
 
 #define IP_HEADER 20 /* without options */
 #define IP_MTU 1500
+#define IP_MOST 65535 /* bytes of a packet with its header */
+#define IP_PART 1480  /* bytes of data in a fragment: a multiple of 8 */
+#define IP_AT (ETHER_HEADER + 2) /* where a packet begins in its mbuf */
+#define IP_MORE 0x2000u
+#define IP_OFFSET 0x1fffu
 #define IPPROTO_ICMP 1
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
@@ -55,6 +60,10 @@ static inline void put32(uint8_t *p, uint32_t value)
  * it is 0.
  */
 uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum);
+
+/* The same of all that a packet has from `from` on in its first mbuf; an even number of bytes is in each but the last. */
+struct mbuf;
+uint32_t in_cksum_packet(const struct mbuf *m, uint32_t from, uint32_t sum);
 
 /* The sum of what goes into the checksum of TCP and UDP besides: addresses of the IP header, protocol, length. */
 static inline uint32_t in_pseudo_sum(const uint8_t *ip, uint32_t protocol, uint32_t length)

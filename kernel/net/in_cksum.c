@@ -1,5 +1,6 @@
 /* The internet checksum (in.h). */
 #include "net/in.h"
+#include "net/mbuf.h"
 
 /* In the machine's order, a word at a time: the sum of swapped numbers is the swapped sum (RFC 1071, 2B). */
 uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum)
@@ -29,4 +30,12 @@ uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum)
     folded = (folded & 0xffff) + (folded >> 16);
     folded = (folded & 0xffff) + (folded >> 16);
     return ~folded & 0xffff;
+}
+
+uint32_t in_cksum_packet(const struct mbuf *m, uint32_t from, uint32_t sum)
+{
+    sum = in_cksum(m->m_data + from, m->m_len - from, sum);
+    while ((m = m->m_next))
+        sum = in_cksum(m->m_data, m->m_len, ~sum & 0xffff);
+    return sum;
 }

@@ -1,4 +1,6 @@
 /* IP: looks at a packet before anybody else does, and sends (RFC 791); ip_reassembly.c has fragments. */
+#include <string.h>
+
 #include "net/if_ether.h"
 #include "net/in.h"
 #include "net/loop.h"
@@ -6,7 +8,7 @@
 #include "net/policy.h"
 
 static const uint8_t ETHER_TO_ALL[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-#define MORE_OR_OFFSET 0x3fff
+#define MORE_OR_OFFSET (IP_MORE | IP_OFFSET)
 #define GROUP 1 /* in the first byte of an Ethernet address: not of one interface */
 
 bool ip_is_all(uint32_t ip)
@@ -45,7 +47,9 @@ static uint32_t checked(struct mbuf *m)
         return 0;
     }
     uint32_t header = (p[0] & 0xf) * 4u, length = get16(p + 2), to = get32(p + 16);
-    if (p[0] >> 4 != 4 || header < IP_HEADER || header > m->m_len || length < header || length > m->m_len)
+    uint32_t there = m_packet_length(m); /* a rest comes from this host only, and fills nothing up */
+    if (p[0] >> 4 != 4 || header < IP_HEADER || header > m->m_len || length < header || length > there ||
+        (m->m_next && length < there))
         NET_COUNT(ip_bad);
     else if (in_cksum(p, header, 0))
         NET_COUNT(ip_checksum);
@@ -54,7 +58,8 @@ static uint32_t checked(struct mbuf *m)
     else if (!has_sender(p))
         NET_COUNT(ip_bad);
     else {
-        m->m_len = length; /* what is behind has filled the frame up */
+        if (!m->m_next)
+            m->m_len = length; /* what is behind has filled the frame up */
         return header;
     }
     return 0;
@@ -89,19 +94,44 @@ void ip_input(struct mbuf *m)
     }
 }
 
+static void put_checksum(uint8_t *ip)
+{
+    put16(ip + 10, 0);
+    put16(ip + 10, in_cksum(ip, (ip[0] & 0xf) * 4u, 0));
+}
+
+/* Each mbuf gets a header of its own. */
+static void make_fragments(struct mbuf *m)
+{
+    uint32_t offset = 0;
+    for (struct mbuf *part = m; part; part = part->m_next) {
+        if (part != m) {
+            m_prepend(part, IP_HEADER);
+            memcpy(part->m_data, m->m_data, IP_HEADER);
+        }
+        put16(part->m_data + 2, part->m_len);
+        put16(part->m_data + 6, offset / 8 | (part->m_next ? IP_MORE : 0));
+        put_checksum(part->m_data);
+        offset += part->m_len - IP_HEADER;
+    }
+}
+
 void ip_output(struct mbuf *m, uint32_t to)
 {
-    uint8_t *p = m->m_data;
+    struct mbuf *own = ip_is_all(to) ? m_copy(m) : 0; /* this host is one of all */
     ip_lock();
-    put16(p + 10, 0);
-    put16(p + 10, in_cksum(p, (p[0] & 0xf) * 4u, 0));
+    if (own)
+        put_checksum(own->m_data);
+    if (m->m_next && !loop_has(to))
+        make_fragments(m);
+    else
+        put_checksum(m->m_data);
     ip_unlock();
     if (loop_has(to)) {
         loop_output(m);
     } else if (ip_is_all(to)) {
-        struct mbuf *copy = m_copy(m); /* this host is one of them */
-        if (copy)
-            loop_output(copy);
+        if (own)
+            loop_output(own);
         ether_output(m, ETHER_TO_ALL, ETHERTYPE_IP);
     } else {
         arp_resolve(m, to);

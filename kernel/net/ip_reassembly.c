@@ -1,8 +1,9 @@
 /*
- * Fragments become datagrams again (RFC 791, 815). A datagram is put together in one mbuf, so it has at most the bytes
- * that an interface may send (RFC 1122, 3.3.2), and at most DATAGRAMS of them are begun: a flood of fragments costs
- * the memory of those. A fragment that overlaps another one and is not the same takes its datagram with it, as in IPv6
- * (RFC 5722): no honest host sends it.
+ * Fragments become datagrams again (RFC 791, 815), of up to 65,535 bytes (RFC 1122, 3.3.2). The data of a datagram lie
+ * in parts of as many bytes as a fragment of this network has, an mbuf each; a fragment that is a part becomes it as it
+ * came. At most DATAGRAMS of them are begun, of PARTS_MOST parts together: a flood of fragments costs the memory of
+ * those. A fragment that overlaps another one and is not the same takes its datagram with it, as in IPv6 (RFC 5722):
+ * no honest host sends it.
  *
  * Locking: reassembly_lock guards the table.
  */
@@ -10,61 +11,112 @@
 
 #include "arch/csr.h"
 #include "dev/clock.h"
+#include "lib/minmax.h"
 #include "net/in.h"
 #include "net/net.h"
 
 #define DATAGRAMS 16
+#define PARTS_MOST 128
 #define PATIENCE (30ull * CLOCK_HZ) /* cycles that the rest of a datagram is waited for */
 #define BLOCK 8                     /* bytes: what offsets count */
-#define DATA_MOST (IP_MTU - IP_HEADER)
+#define DATA_MOST (IP_MOST - IP_HEADER)
 #define BLOCKS ((DATA_MOST + BLOCK - 1) / BLOCK)
-#define MORE 0x2000u
-#define OFFSET 0x1fffu
+#define PARTS ((DATA_MOST + IP_PART - 1) / IP_PART)
+#define HEADERS (ETHER_HEADER + IP_HEADER)
 
 DEFINE_SIMPLE_LOCK(reassembly_lock, "ip reassembly", SPL_NET);
 static struct datagram_begun {
-    struct mbuf *m; /* 0: none. Its header is that of the first fragment that came, the data are where they belong */
+    bool begun;
+    uint8_t header[HEADERS]; /* of the first fragment if it has come, else of the one that came first */
+    struct mbuf *part[PARTS]; /* 0: nothing of it has come */
     uint64_t since;
+    uint32_t parts;  /* that are there */
+    uint32_t end;    /* of what has come */
     uint32_t length; /* of all data; 0: the last fragment has not come */
     uint32_t blocks; /* that have come */
     uint32_t has[(BLOCKS + 31) / 32];
 } datagrams_begun[DATAGRAMS];
+static uint32_t parts_begun; /* of all of them */
 
 /* A fragment: its data are `length` bytes from `offset` on. */
 struct fragment {
     uint32_t offset, length;
     bool last;
+    const uint8_t *data;
 };
 
 static bool is_fragment_of(const struct datagram_begun *d, const uint8_t *ip)
 {
-    const uint8_t *other = d->m ? d->m->m_data : 0;
-    return other && !memcmp(other + 12, ip + 12, 8) && !memcmp(other + 4, ip + 4, 2) && other[9] == ip[9];
-}
-
-/* Its place, or a free one, or the one that has waited longest; what has to be freed is put before *gone. */
-static struct datagram_begun *place_for(const uint8_t *ip, struct mbuf **gone)
-{
-    struct datagram_begun *best = &datagrams_begun[0];
-    for (unsigned i = 0; i < DATAGRAMS; i++) {
-        struct datagram_begun *d = &datagrams_begun[i];
-        if (is_fragment_of(d, ip))
-            return d;
-        if (best->m && (!d->m || d->since < best->since))
-            best = d;
-    }
-    if (best->m) {
-        NET_COUNT(ip_timeouts);
-        best->m->m_nextpkt = *gone;
-        *gone = best->m;
-    }
-    *best = (struct datagram_begun){.since = cycles64()};
-    return best;
+    const uint8_t *other = d->header + ETHER_HEADER;
+    return d->begun && !memcmp(other + 12, ip + 12, 8) && !memcmp(other + 4, ip + 4, 2) && other[9] == ip[9];
 }
 
 static bool has_block(const struct datagram_begun *d, uint32_t block)
 {
     return d->has[block / 32] >> block % 32 & 1;
+}
+
+/*
+ * A datagram goes: its parts are put before *gone, one after the other, or, with `told` and if its first bytes have
+ * come, as one packet with its header, about which its host is told.
+ */
+static void drop_datagram(struct datagram_begun *d, struct mbuf **gone, bool told)
+{
+    struct mbuf *first = told && has_block(d, 0) ? d->part[0] : 0;
+    if (first) {
+        first->m_data = first->m_buf + IP_AT;
+        first->m_len = IP_HEADER + BLOCK;
+        memcpy(first->m_data - ETHER_HEADER, d->header, HEADERS);
+    }
+    for (unsigned i = 0; i < PARTS; i++)
+        if (d->part[i]) {
+            d->part[i]->m_nextpkt = *gone;
+            *gone = d->part[i];
+            (*gone)->m_len = *gone == first ? first->m_len : 0; /* nobody is told of this one */
+        }
+    parts_begun -= d->parts;
+    *d = (struct datagram_begun){0};
+}
+
+static struct datagram_begun *oldest(const struct datagram_begun *but)
+{
+    struct datagram_begun *best = 0;
+    for (struct datagram_begun *d = datagrams_begun; d < datagrams_begun + DATAGRAMS; d++)
+        if (d->begun && d != but && (!best || d->since < best->since))
+            best = d;
+    return best;
+}
+
+static void give_way(struct datagram_begun *d, struct mbuf **gone)
+{
+    NET_COUNT(ip_timeouts);
+    drop_datagram(d, gone, false);
+}
+
+static void keep_header(struct datagram_begun *d, const struct mbuf *m)
+{
+    memcpy(d->header, m->m_data - ETHER_HEADER, HEADERS);
+    d->header[ETHER_HEADER] = 0x45; /* without options */
+}
+
+/* Its place, or a free one, or the one that has waited longest. */
+static struct datagram_begun *place_for(const struct mbuf *m, struct mbuf **gone)
+{
+    struct datagram_begun *place = 0;
+    for (struct datagram_begun *d = datagrams_begun; d < datagrams_begun + DATAGRAMS; d++) {
+        if (is_fragment_of(d, m->m_data))
+            return d;
+        if (!d->begun)
+            place = d;
+    }
+    if (!place) {
+        place = oldest(0);
+        give_way(place, gone);
+    }
+    place->begun = true;
+    place->since = cycles64();
+    keep_header(place, m);
+    return place;
 }
 
 /* How many of the fragment's blocks are there. */
@@ -76,87 +128,167 @@ static uint32_t blocks_there(const struct datagram_begun *d, const struct fragme
     return n;
 }
 
-/* Whether the fragment goes with those that are there; its bytes are then. */
-static bool fits(struct datagram_begun *d, const struct fragment *f, const uint8_t *data)
+/* The bytes of a datagram from `at` on: how many there are behind it in the same part. */
+static uint8_t *bytes_at(const struct datagram_begun *d, uint32_t at, uint32_t *room)
 {
-    uint8_t *to = d->m->m_data + IP_HEADER + f->offset;
-    uint32_t blocks = (f->length + BLOCK - 1) / BLOCK, there = blocks_there(d, f), end = f->offset + f->length;
-    if (there)
-        return there == blocks && (!f->last || d->length == end) && !memcmp(to, data, f->length);
-    if (d->length ? f->last || end > d->length : f->last && end < d->m->m_len)
-        return false;
-    for (uint32_t block = f->offset / BLOCK; block * BLOCK < end; block++)
-        d->has[block / 32] |= 1u << block % 32;
-    d->blocks += blocks;
-    if (f->last)
-        d->length = end;
-    if (end > d->m->m_len)
-        d->m->m_len = end; /* the end of what has come, until it is whole */
-    memmove(to, data, f->length);
+    *room = IP_PART - at % IP_PART;
+    return d->part[at / IP_PART]->m_buf + IP_AT + IP_HEADER + at % IP_PART;
+}
+
+static bool is_the_same(const struct datagram_begun *d, const struct fragment *f)
+{
+    for (uint32_t done = 0, room; done < f->length; done += room) {
+        const uint8_t *there = bytes_at(d, f->offset + done, &room);
+        room = MIN(room, f->length - done);
+        if (memcmp(there, f->data + done, room))
+            return false;
+    }
     return true;
 }
 
-/* The first fragment's header is the datagram's, without options. */
-static void begin_datagram(struct datagram_begun *d, struct mbuf *m, uint32_t header, const struct fragment *f)
+/* Whether its packet may become a part. */
+static bool is_part(const struct mbuf *m, const struct fragment *f)
 {
-    d->m = m;
-    memmove(m->m_data + IP_HEADER + f->offset, m->m_data + header, f->length);
-    m->m_data[0] = 0x45;
-    m->m_len = 0;
+    return !(f->offset % IP_PART) && m->m_data == m->m_buf + IP_AT;
 }
 
+/* Its packet becomes a part if nothing of that is there, or else its bytes go into parts, of which two may be missing. */
+static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const struct fragment *f, struct mbuf **spare)
+{
+    uint32_t first = f->offset / IP_PART, last = (f->offset + f->length - 1) / IP_PART;
+    if (is_part(m, f) && !d->part[first]) {
+        memmove(m->m_buf + IP_AT + IP_HEADER, f->data, f->length); /* no options between */
+        d->part[first] = m;
+        d->parts++;
+        parts_begun++;
+        return 0;
+    }
+    for (uint32_t i = first; i <= last; i++)
+        if (!d->part[i]) {
+            d->part[i] = *spare;
+            *spare = d->part[i]->m_nextpkt;
+            d->parts++;
+            parts_begun++;
+        }
+    for (uint32_t done = 0, room; done < f->length; done += room) {
+        uint8_t *to = bytes_at(d, f->offset + done, &room);
+        room = MIN(room, f->length - done);
+        memcpy(to, f->data + done, room);
+    }
+    return m;
+}
+
+/* Whether the fragment goes with those that are there, `again` if all of it is there. */
+static bool fits(const struct datagram_begun *d, const struct fragment *f, bool *again)
+{
+    uint32_t blocks = (f->length + BLOCK - 1) / BLOCK, there = blocks_there(d, f), end = f->offset + f->length;
+    *again = there;
+    if (there)
+        return there == blocks && (!f->last || d->length == end) && is_the_same(d, f);
+    return d->length ? !f->last && end <= d->length : !f->last || end >= d->end;
+}
+
+/* It is there now. */
+static void note(struct datagram_begun *d, const struct fragment *f)
+{
+    uint32_t end = f->offset + f->length;
+    for (uint32_t block = f->offset / BLOCK; block * BLOCK < end; block++)
+        d->has[block / 32] |= 1u << block % 32;
+    d->blocks += (f->length + BLOCK - 1) / BLOCK;
+    d->length = f->last ? end : d->length;
+    d->end = MAX(d->end, end);
+}
+
+/* The whole one, with a header without options. */
 static struct mbuf *datagram_whole(struct datagram_begun *d)
 {
-    struct mbuf *m = d->m;
-    d->m = 0;
-    m->m_len = IP_HEADER + d->length;
-    put16(m->m_data + 2, m->m_len);
+    struct mbuf *m = d->part[0];
+    for (uint32_t i = 0; i < d->parts; i++) {
+        struct mbuf *part = d->part[i];
+        part->m_data = part->m_buf + IP_AT + IP_HEADER;
+        part->m_len = MIN(d->length - i * IP_PART, IP_PART);
+        part->m_next = i + 1 < d->parts ? d->part[i + 1] : 0;
+    }
+    m->m_data -= IP_HEADER;
+    m->m_len += IP_HEADER;
+    memcpy(m->m_data - ETHER_HEADER, d->header, HEADERS);
+    put16(m->m_data + 2, IP_HEADER + d->length);
     put16(m->m_data + 6, 0);
+    parts_begun -= d->parts;
+    *d = (struct datagram_begun){0};
     return m;
 }
 
 static bool is_possible(const struct mbuf *m, uint32_t header, struct fragment *f)
 {
     uint32_t field = get16(m->m_data + 6);
-    *f = (struct fragment){(field & OFFSET) * BLOCK, m->m_len - header, !(field & MORE)};
+    *f = (struct fragment){(field & IP_OFFSET) * BLOCK, m->m_len - header, !(field & IP_MORE), m->m_data + header};
     return f->length && (f->last || f->length % BLOCK == 0) && f->offset + f->length <= DATA_MOST &&
-           m->m_data - m->m_buf + IP_MTU <= MBUF_BYTES;
+           f->length <= IP_PART;
+}
+
+/* Buffers for parts that may be missing; false: memory is out. Without the lock. */
+static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mbuf **spare)
+{
+    uint32_t wanted = is_part(of, f) ? 0 : f->offset % IP_PART + f->length > IP_PART ? 2 : 1;
+    for (; wanted; wanted--) {
+        struct mbuf *m = m_get();
+        if (!m) {
+            NET_COUNT(no_mbuf);
+            return false;
+        }
+        m->m_nextpkt = *spare;
+        *spare = m;
+    }
+    return true;
+}
+
+/* The fragment's datagram if that is whole now; what is left over is put before *gone. With the lock. */
+static struct mbuf *reassemble(struct mbuf *m, const struct fragment *f, struct mbuf **spare, struct mbuf **gone)
+{
+    bool again;
+    struct datagram_begun *d = place_for(m, gone);
+    bool good = fits(d, f, &again);
+    if (!good) {
+        NET_COUNT(ip_fragments_bad);
+        drop_datagram(d, gone, false);
+    } else if (!again) {
+        if (!f->offset)
+            keep_header(d, m);
+        m = take_bytes(d, m, f, spare);
+        note(d, f);
+    }
+    if (m) {
+        m->m_nextpkt = *gone;
+        *gone = m;
+        m->m_len = 0;
+    }
+    for (struct datagram_begun *other; good && parts_begun > PARTS_MOST && (other = oldest(d));)
+        give_way(other, gone);
+    return good && d->length && d->blocks == (d->length + BLOCK - 1) / BLOCK ? datagram_whole(d) : 0;
 }
 
 struct mbuf *ip_reassemble(struct mbuf *m, uint32_t header)
 {
     struct fragment f;
-    struct mbuf *done = 0, *gone = 0;
+    struct mbuf *done = 0, *gone = 0, *spare = 0;
     NET_COUNT(ip_fragments);
     if (!is_possible(m, header, &f)) {
         NET_COUNT(ip_fragments_bad);
         m_free(m);
         return 0;
     }
-    crit_t s = simple_lock_enter(&reassembly_lock);
-    struct datagram_begun *d = place_for(m->m_data, &gone);
-    const uint8_t *data = m->m_data + header;
-    bool first = !d->m;
-    if (first) {
-        begin_datagram(d, m, header, &f);
-        data = m->m_data + IP_HEADER + f.offset;
+    if (get_spare(m, &f, &spare)) {
+        crit_t s = simple_lock_enter(&reassembly_lock);
+        done = reassemble(m, &f, &spare, &gone);
+        simple_lock_leave(&reassembly_lock, s);
+    } else {
+        m_free(m);
     }
-    bool good = fits(d, &f, data);
-    if (good && d->length && d->blocks == (d->length + BLOCK - 1) / BLOCK)
-        done = datagram_whole(d);
-    if (!good) {
-        d->m->m_nextpkt = gone;
-        gone = d->m;
-        d->m = 0;
-    }
-    simple_lock_leave(&reassembly_lock, s);
     if (done)
         NET_COUNT(ip_reassembled);
-    if (!good)
-        NET_COUNT(ip_fragments_bad);
-    if (!first)
-        m_free(m);
     m_free_chain(gone);
+    m_free_chain(spare);
     return done;
 }
 
@@ -166,23 +298,18 @@ static void reassembly_drop(bool all)
     crit_t s = simple_lock_enter(&reassembly_lock);
     for (unsigned i = 0; i < DATAGRAMS; i++) {
         struct datagram_begun *d = &datagrams_begun[i];
-        if (!d->m || !(all || cycles64() - d->since >= PATIENCE))
+        if (!d->begun || !(all || cycles64() - d->since >= PATIENCE))
             continue;
         NET_COUNT(ip_timeouts);
-        d->m->m_nextpkt = gone;
-        gone = d->m;
-        if (!has_block(d, 0))
-            d->m->m_data[9] = 0; /* nobody is told: what it would have to quote has not come */
-        d->m = 0;
+        drop_datagram(d, &gone, !all);
     }
     simple_lock_leave(&reassembly_lock, s);
     for (struct mbuf *next; gone; gone = next) {
         next = gone->m_nextpkt;
-        gone->m_len = IP_HEADER + BLOCK;
-        if (all || !gone->m_data[9])
-            m_free(gone);
-        else
+        if (gone->m_len)
             icmp_error(gone, ICMP_TIME_EXCEEDED, 1);
+        else
+            m_free(gone);
     }
 }
 

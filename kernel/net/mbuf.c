@@ -13,7 +13,7 @@ struct mbuf *m_get(void)
 {
     struct mbuf *m = zone_alloc(&mbuf_zone);
     if (m) {
-        m->m_nextpkt = 0;
+        m->m_nextpkt = m->m_next = 0;
         m->m_data = m->m_buf;
         m->m_len = 0;
     }
@@ -22,17 +22,26 @@ struct mbuf *m_get(void)
 
 void m_free(struct mbuf *m)
 {
-    zone_free(&mbuf_zone, m);
+    for (struct mbuf *rest; m; m = rest) {
+        rest = m->m_next;
+        zone_free(&mbuf_zone, m);
+    }
 }
 
 struct mbuf *m_copy(const struct mbuf *m)
 {
-    struct mbuf *copy = m_get();
-    if (!copy)
-        return 0;
-    copy->m_data += m->m_data - m->m_buf;
-    copy->m_len = m->m_len;
-    memcpy(copy->m_buf, m->m_buf, (size_t)(m->m_data + m->m_len - m->m_buf));
+    struct mbuf *copy = 0, **end = &copy;
+    for (; m; m = m->m_next) {
+        struct mbuf *of = *end = m_get();
+        if (!of) {
+            m_free(copy);
+            return 0;
+        }
+        of->m_data += m->m_data - m->m_buf;
+        of->m_len = m->m_len;
+        memcpy(of->m_buf, m->m_buf, (size_t)(m->m_data + m->m_len - m->m_buf));
+        end = &of->m_next;
+    }
     return copy;
 }
 

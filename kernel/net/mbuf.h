@@ -1,7 +1,7 @@
 /*
  * Packets and their queues, after 4.4BSD (McKusick et al., 4.4BSD, chapter 11; Wright and Stevens, TCP/IP Illustrated
- * 2): an mbuf holds one packet whole, so nothing here is a chain. IF_ENQUEUE and IF_DEQUEUE work under the queue's
- * spin lock (paper `mach`, 2.1: ipintrq).
+ * 2): an mbuf holds one packet whole, but for a datagram longer than the MTU, the rest of whose data is in others, by
+ * m_next. IF_ENQUEUE and IF_DEQUEUE work under the queue's spin lock (paper `mach`, 2.1: ipintrq).
  *
  * An mbuf has one owner: who takes it out of a queue, or gets it as an argument that is said to be consumed, passes
  * it on or frees it.
@@ -17,7 +17,8 @@
 #define MBUF_BYTES 1528 /* a frame with what stands before it, and a little room */
 
 struct mbuf {
-    struct mbuf *m_nextpkt;
+    struct mbuf *m_nextpkt; /* another packet */
+    struct mbuf *m_next;    /* the rest of this one's data */
     uint8_t *m_data; /* in m_buf */
     uint32_t m_len;
     uint32_t m_seq; /* of a segment that TCP has out of order: its first byte's number */
@@ -26,10 +27,27 @@ struct mbuf {
 
 struct mbuf *m_get(void); /* m_data at the beginning, m_len 0; or 0: memory is out. At most SPL_NET. */
 struct mbuf *m_copy(const struct mbuf *m); /* with what stands before m_data; or 0 */
-void m_free(struct mbuf *m);
+void m_free(struct mbuf *m);               /* with its rest */
 void m_free_chain(struct mbuf *m);            /* by m_nextpkt; 0 is none */
 uint32_t m_length(const struct mbuf *m);      /* bytes of such a list */
 uint32_t m_in_use(void);
+
+/* Of a packet with its rest: bytes, and mbufs. */
+static inline uint32_t m_packet_length(const struct mbuf *m)
+{
+    uint32_t bytes = 0;
+    for (; m; m = m->m_next)
+        bytes += m->m_len;
+    return bytes;
+}
+
+static inline uint32_t m_packet_mbufs(const struct mbuf *m)
+{
+    uint32_t n = 0;
+    for (; m; m = m->m_next)
+        n++;
+    return n;
+}
 
 /* Bytes off the front; the packet has them. */
 static inline void m_adj(struct mbuf *m, uint32_t bytes)

@@ -66,10 +66,10 @@ bool ip_is_other_host(uint32_t ip);
 bool ip_is_all(uint32_t ip); /* that of all hosts of this network */
 /*
  * To `to`, who may be all, a packet with its IP header, whose addresses and lengths are right; the checksum is made
- * here.
+ * here. One with a rest goes in fragments: each mbuf has IP_PART bytes of data, but the last, and room for headers.
  */
 void ip_output(struct mbuf *m, uint32_t to);
-/* With room for its header before it. */
+/* With room for its header before it. What is in its rest is sent, too: frames of their own. */
 void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);
 /* The same, to who has the address `ip`; asks for him if nobody knows. */
 void arp_resolve(struct mbuf *m, uint32_t ip);

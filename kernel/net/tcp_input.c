@@ -50,7 +50,8 @@ static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
     uint8_t *ip = m->m_data, *tcp = ip + header;
     uint32_t length = m->m_len - header;
     uint32_t of_tcp = length >= TCP_HEADER ? (tcp[12] >> 4) * 4u : 0;
-    if (of_tcp < TCP_HEADER || of_tcp > length || in_cksum(tcp, length, in_pseudo_sum(ip, IPPROTO_TCP, length)))
+    if (m->m_next || of_tcp < TCP_HEADER || of_tcp > length ||
+        in_cksum(tcp, length, in_pseudo_sum(ip, IPPROTO_TCP, length)))
         return false;
     *s = (struct segment){.ends = {get32(ip + 16), get32(ip + 12), (uint16_t)get16(tcp + 2), (uint16_t)get16(tcp)},
                           .m = m,

@@ -14,14 +14,20 @@ void udp_bind(struct udp_port *p)
     __atomic_store_n(&ports, p, __ATOMIC_RELEASE);
 }
 
+static uint32_t checksum(const struct mbuf *m, uint32_t header, uint32_t length)
+{
+    uint32_t sum = in_pseudo_sum(m->m_data, IPPROTO_UDP, length);
+    return m->m_next ? in_cksum_packet(m, header, sum) : in_cksum(m->m_data + header, length, sum);
+}
+
 void udp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *udp = ip + header;
-    uint32_t room = m->m_len - header;
+    uint32_t room = m_packet_length(m) - header; /* of a packet in one mbuf, what is behind the length is nothing */
     NET_COUNT(udp_in);
     uint32_t length = room >= UDP_HEADER ? get16(udp + 4) : 0;
-    if (length < UDP_HEADER || length > room ||
-        (get16(udp + 6) && in_cksum(udp, length, in_pseudo_sum(ip, IPPROTO_UDP, length)))) {
+    if (length < UDP_HEADER || length > room || m->m_len < header + UDP_HEADER || (m->m_next && length < room) ||
+        (get16(udp + 6) && checksum(m, header, length))) {
         NET_COUNT(udp_bad);
         m_free(m);
         return;
@@ -31,7 +37,8 @@ void udp_input(struct mbuf *m, uint32_t header)
     while (p && p->port != port)
         p = p->next;
     m_adj(m, header + UDP_HEADER);
-    m->m_len = length - UDP_HEADER;
+    if (!m->m_next)
+        m->m_len = length - UDP_HEADER;
     if (!p) {
         if (udp_to_socket && udp_to_socket(m, get32(ip + 16), port, get32(ip + 12), get16(udp)))
             return;
@@ -39,6 +46,11 @@ void udp_input(struct mbuf *m, uint32_t header)
         m->m_data -= header + UDP_HEADER;
         m->m_len += header + UDP_HEADER;
         icmp_error(m, ICMP_UNREACHABLE, ICMP_NO_PORT);
+        return;
+    }
+    if (m->m_next) { /* whoever reads it knows of no rest */
+        NET_COUNT(udp_bad);
+        m_free(m);
         return;
     }
     if (!IF_ENQUEUE(&p->queue, m))

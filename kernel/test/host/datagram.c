@@ -20,11 +20,12 @@ const bool if_ether_in_threads = true; /* though TCP is not part of this unit */
 static struct random dice;
 static unsigned objects, wakeups;
 static bool memory_is_out;
+static unsigned fails_at; /* the allocation that fails: the next is 1; 0: none */
 
 void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
 {
     (void)c;
-    if (memory_is_out)
+    if (memory_is_out || (fails_at && !--fails_at))
         return 0;
     objects++;
     void *object = aligned_alloc(64, (z->size + 63) & ~63u);
@@ -100,7 +101,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
 
 /* User mode's memory, from address 0x1000 on. */
 #define USER_AT 0x1000u
-static uint8_t user[4096];
+static uint8_t user[IP_MOST + 10];
 
 static bool is_users(uint32_t at, uint32_t n)
 {
@@ -138,13 +139,38 @@ int transfer_out(struct transfer *t, const void *from, uint32_t n)
 
 /* The wire, and the loop-back ------------------------------------------------------------------------------------- */
 
+static uint32_t sum_of(const uint8_t *p, uint32_t length, uint32_t sum)
+{
+    for (uint32_t i = 0; i < length; i++)
+        sum += i % 2 ? p[i] : p[i] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return sum;
+}
+
 static struct mbuf *last; /* that was sent; the caller of `sent_one` frees it */
 static unsigned sent;
+
+static uint8_t sent_data[IP_MOST] __attribute__((aligned(8))); /* of the last datagram, whatever fragments it had */
+static uint32_t sent_length;
+
+/* Fragments are sent one after the other, each but the last as long as may be. */
+static void keep_data(const uint8_t *ip)
+{
+    uint32_t at = (get16(ip + 6) & IP_OFFSET) * 8, n = get16(ip + 2) - IP_HEADER;
+    CHECK_EQUAL(sum_of(ip, IP_HEADER, 0), 0xffff);
+    CHECK(!at || at == sent_length);
+    CHECK(n == IP_PART || !(get16(ip + 6) & IP_MORE));
+    memcpy(sent_data + at, ip + IP_HEADER, n);
+    sent_length = at + n;
+}
 
 static void keep(struct mbuf *m)
 {
     CHECK(m->m_data >= m->m_buf && m->m_data + m->m_len <= m->m_buf + MBUF_BYTES);
     CHECK(m->m_len <= ETHER_HEADER + IP_MTU);
+    if (get16(m->m_data + 12) == ETHERTYPE_IP)
+        keep_data(m->m_data + ETHER_HEADER);
     if (last)
         m_free(last);
     last = m;
@@ -161,15 +187,6 @@ void loop_output(struct mbuf *m)
 {
     memset(m->m_data - ETHER_HEADER, 0, ETHER_HEADER);
     receive(m);
-}
-
-static uint32_t sum_of(const uint8_t *p, uint32_t length, uint32_t sum)
-{
-    for (uint32_t i = 0; i < length; i++)
-        sum += i % 2 ? p[i] : p[i] << 8;
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return sum;
 }
 
 static uint8_t packet[IP_MTU + 200] __attribute__((aligned(8)));
@@ -370,20 +387,19 @@ HOST_TEST(what_is_sent_has_headers_that_others_can_read)
 {
     begin(2);
     struct file f = file_for(datagram_create(), 0);
-    for (uint32_t n = 0; n <= DATAGRAM_MOST + 1; n += n < 20 || n > DATAGRAM_MOST - 20 ? 1 : 53) {
+    for (uint32_t n = 0; n <= DATAGRAM_MOST + 1;
+         n += n < 20 || n % IP_PART < 20 || n % IP_PART > 1460 || n > DATAGRAM_MOST - 20 ? 1 : 53) {
         struct transfer t = {.at = USER_AT, .left = n};
         for (uint32_t i = 0; i < n; i++)
             user[i] = (uint8_t)random_next(&dice);
         unsigned before = sent;
         int done = datagram_send(f.data, &t, PEER_IP, 53);
         CHECK_EQUAL(done, n > DATAGRAM_MOST ? -EMSGSIZE : (int)n);
-        CHECK_EQUAL(sent - before, n <= DATAGRAM_MOST);
+        CHECK_EQUAL(sent - before, n > DATAGRAM_MOST ? 0 : (UDP_HEADER + n + IP_PART - 1) / IP_PART);
         if (n > DATAGRAM_MOST)
             continue;
-        const uint8_t *ip = last->m_data + ETHER_HEADER, *udp = ip + IP_HEADER;
-        CHECK_EQUAL(last->m_len, ETHER_HEADER + IP_HEADER + UDP_HEADER + n);
-        CHECK_EQUAL(get16(ip + 2), IP_HEADER + UDP_HEADER + n);
-        CHECK_EQUAL(sum_of(ip, IP_HEADER, 0), 0xffff);
+        const uint8_t *ip = last->m_data + ETHER_HEADER, *udp = sent_data;
+        CHECK_EQUAL(sent_length, UDP_HEADER + n);
         CHECK(get16(udp + 6));
         CHECK_EQUAL(sum_of(udp, UDP_HEADER + n, sum_of(ip + 12, 8, IPPROTO_UDP + UDP_HEADER + n)), 0xffff);
         CHECK_EQUAL(get32(ip + 12), OUR_IP);
@@ -578,13 +594,16 @@ HOST_TEST(datagrams_of_any_size_cross_the_loop_back)
     waiting = b;
     CHECK_EQUAL(datagram_bind(b.data, 0x7f000001u, 7), 0);
     CHECK_EQUAL(datagram_connect(a.data, 0x7f000001u, 7), 0);
-    for (uint32_t n = 0; n <= DATAGRAM_MOST; n++) {
+    for (uint32_t n = 0; n <= DATAGRAM_MOST; n += n < 3000 || n > DATAGRAM_MOST - 20 ? 1 : 97) {
         struct transfer t = {.at = USER_AT, .left = n};
-        memset(user, (int)n, n);
+        for (uint32_t i = 0; i < n; i++)
+            user[i] = (uint8_t)(i * 7 + n);
         CHECK_EQUAL(datagram_ops.write(&a, &t), (int)n);
         memset(user, 0, n);
-        CHECK_EQUAL(read_some(sizeof user), (int)n);
-        CHECK(!n || (user[0] == (uint8_t)n && user[n - 1] == (uint8_t)n));
+        uint32_t some = random_below(&dice, 4) ? sizeof user : n / 2;
+        CHECK_EQUAL(read_some(some), (int)MIN(some, n));
+        for (uint32_t i = 0; i < MIN(some, n); i++)
+            CHECK_EQUAL(user[i], (uint8_t)(i * 7 + n));
     }
     CHECK_EQUAL(sent, 0);
     datagram_ops.close(&a);
@@ -627,6 +646,50 @@ HOST_TEST(who_sends_to_the_own_host_hears_that_nobody_is_there)
         CHECK_EQUAL(read_some(10), -EAGAIN);
         datagram_ops.close(&f);
     }
+    all_has_gone();
+}
+
+/*
+ * A queue that is empty takes one of any length, and more as long as their memory is not more than it may have;
+ * what is read leaves as much. Memory that is out at any place costs that datagram and nothing else.
+ */
+HOST_TEST(long_datagrams_wait_while_there_is_room)
+{
+    begin(14);
+    struct file a = file_for(datagram_create(), 0), b = file_for(datagram_create(), O_NONBLOCK);
+    uint32_t waits[64], first = 0, count = 0, memory = 0, full = 0;
+    waiting = b;
+    CHECK_EQUAL(datagram_bind(b.data, 0x7f000001u, 7), 0);
+    CHECK_EQUAL(datagram_connect(a.data, 0x7f000001u, 7), 0);
+    for (unsigned n = 0; n < 20000; n++) {
+        uint32_t bytes = random_below(&dice, random_below(&dice, 3) ? 3000 : DATAGRAM_MOST + 1);
+        uint32_t mbufs = (UDP_HEADER + bytes + IP_PART - 1) / IP_PART;
+        if (random_below(&dice, 3)) {
+            struct transfer t = {.at = USER_AT, .left = bytes};
+            fails_at = random_below(&dice, 8) ? 0 : 1 + random_below(&dice, mbufs);
+            bool out = fails_at;
+            CHECK_EQUAL(datagram_ops.write(&a, &t), out ? -ENOBUFS : (int)bytes);
+            CHECK(!fails_at);
+            bool takes = !out && (!count || (memory + mbufs) * MBUF_BYTES <= RECEIVE_BUFFER);
+            full += !out && !takes;
+            CHECK_EQUAL(net_counts().udp_full, full);
+            if (takes) {
+                waits[(first + count++) % 64] = bytes;
+                memory += mbufs;
+            }
+        } else {
+            uint32_t is = waits[first % 64];
+            CHECK_EQUAL(read_some(sizeof user), count ? (int)is : -EAGAIN);
+            if (!count)
+                continue;
+            memory -= (UDP_HEADER + is + IP_PART - 1) / IP_PART;
+            first++;
+            count--;
+        }
+    }
+    CHECK(full);
+    datagram_ops.close(&a);
+    datagram_ops.close(&b);
     all_has_gone();
 }
 

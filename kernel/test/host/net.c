@@ -39,7 +39,7 @@ void tcp_input(struct mbuf *m, uint32_t header)
 }
 
 #define FUZZ_FRAMES 1000000 /* as many times more as HOST_TIMES says */
-#define PAGES 64
+#define PAGES 192
 #define RAM_PAGES PAGES
 #define OUR_IP 0x0a000002u
 #define PEER_IP 0x0a000001u
@@ -49,7 +49,9 @@ void tcp_input(struct mbuf *m, uint32_t header)
 #include "test/host/ram.h"
 
 static const uint8_t US[6] = {2, 'I', 'L', 'K', 0, 2}, PEER[6] = {2, 0, 0, 0, 0, 1};
-static struct mbuf *sent[8];
+#define SENT_MOST 64 /* a datagram of 65,535 bytes and more */
+
+static struct mbuf *sent[SENT_MOST];
 static uint64_t now;
 static unsigned sent_count;
 
@@ -60,10 +62,11 @@ uint64_t cycles64(void)
 
 static void keep(struct mbuf *m)
 {
-    CHECK(sent_count < 8);
+    CHECK(sent_count < SENT_MOST);
+    CHECK(!m->m_next);
     CHECK(m->m_len >= ETHER_HEADER && m->m_len <= ETHER_HEADER + IP_MTU);
     if (get16(m->m_data + 12) == ETHERTYPE_IP)
-        CHECK(get16(m->m_data + ETHER_HEADER + 2) >= IP_HEADER + 8 &&
+        CHECK(get16(m->m_data + ETHER_HEADER + 2) > IP_HEADER &&
               get16(m->m_data + ETHER_HEADER + 2) == m->m_len - ETHER_HEADER);
     CHECK(m->m_data >= m->m_buf && m->m_data + m->m_len <= m->m_buf + MBUF_BYTES);
     sent[sent_count++] = m;
@@ -477,6 +480,7 @@ static struct random dice;
 static void input_fragment(const uint8_t *whole, uint32_t data, uint32_t from, uint32_t to, uint32_t options)
 {
     uint8_t piece[1600] __attribute__((aligned(8)));
+    CHECK(to - from <= IP_PART);
     uint8_t *ip = piece + ETHER_HEADER;
     memcpy(piece, whole, ETHER_HEADER + IP_HEADER);
     memset(ip + IP_HEADER, 1, options);
@@ -504,32 +508,51 @@ static void knows_peer(uint8_t *frame)
     forget();
 }
 
+#define WHOLE_MOST (ETHER_HEADER + IP_MOST + 1)
+
+/* The answer is sent whole, or in fragments that follow each other, each as long as may be. */
 static void answered_once(const uint8_t *whole, uint32_t data)
 {
-    CHECK_EQUAL(sent_count, 1);
-    const uint8_t *ip = sent[0]->m_data + ETHER_HEADER;
-    CHECK_EQUAL(get16(ip + 2), IP_HEADER + data);
-    CHECK_EQUAL(get16(ip + 6), 0);
-    CHECK(!memcmp(ip + IP_HEADER + 4, whole + ETHER_HEADER + IP_HEADER + 4, data - 4));
-    CHECK_EQUAL(by_the_book(ip + IP_HEADER, data), 0);
+    static uint8_t answer[WHOLE_MOST] __attribute__((aligned(8)));
+    uint32_t at = 0;
+    CHECK_EQUAL(sent_count, (data + IP_PART - 1) / IP_PART);
+    for (unsigned i = 0; i < sent_count; i++) {
+        const uint8_t *ip = sent[i]->m_data + ETHER_HEADER;
+        uint32_t n = MIN(data - at, IP_PART);
+        CHECK_EQUAL(ip[0], 0x45);
+        CHECK_EQUAL(get16(ip + 2), IP_HEADER + n);
+        CHECK_EQUAL(get16(ip + 4), get16(whole + ETHER_HEADER + 4));
+        CHECK_EQUAL(get16(ip + 6), at / 8 | (at + n < data ? 0x2000u : 0));
+        CHECK_EQUAL(by_the_book(ip, IP_HEADER), 0);
+        CHECK_EQUAL(get32(ip + 16), PEER_IP);
+        memcpy(answer + at, ip + IP_HEADER, n);
+        at += n;
+    }
+    CHECK(!memcmp(answer + 4, whole + ETHER_HEADER + IP_HEADER + 4, data - 4));
+    CHECK_EQUAL(by_the_book(answer, data), 0);
     forget();
 }
 
 HOST_TEST(fragments_in_any_order_and_twice_are_the_datagram)
 {
-    uint8_t frame[1600] __attribute__((aligned(8)));
+    static uint8_t frame[WHOLE_MOST] __attribute__((aligned(8)));
+    static uint32_t cut[IP_MOST / 8 + 2], order[IP_MOST / 8 + 2];
+    static const uint32_t sizes[] = {1472, 1473, 1480, 2952, 2953, IP_MOST - IP_HEADER - 8};
     knows_peer(frame);
     dice = random_from(2, 2);
     for (unsigned n = 0; n < 3000; n++) {
-        uint32_t data = echo_datagram(frame, n, 1 + random_below(&dice, 1472)), cut[200] = {0}, pieces = 0;
+        uint32_t most = n % 100 ? 1472 : n % 3 ? 9000 : IP_MOST - IP_HEADER - 8;
+        uint32_t data = echo_datagram(frame, n, n % 500 < 6 ? sizes[n % 500] : 1 + random_below(&dice, most)),
+                 pieces = 0;
+        bool usual = random_below(&dice, 2); /* as hosts of this network send them */
+        cut[0] = 0;
         while (cut[pieces] < data) {
-            uint32_t blocks = 1 + random_below(&dice, random_below(&dice, 2) ? 4 : 180);
+            uint32_t blocks = usual ? 185 : 1 + random_below(&dice, random_below(&dice, 2) ? 4 : 180);
             cut[pieces + 1] = MIN(cut[pieces] + 8 * blocks, data);
             pieces++;
         }
         if (pieces == 1)
             continue; /* no fragment */
-        uint32_t order[200];
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t at = random_below(&dice, i + 1);
             order[i] = order[at];
@@ -579,7 +602,7 @@ HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
     uint8_t large[1600] __attribute__((aligned(8)));
     memcpy(large, frame, sizeof large);
     uint32_t before = net_counts().ip_fragments_bad;
-    for (uint32_t at = 1480; at < 65528; at += 8) { /* of a longer datagram than there may be (Ping of Death) */
+    for (uint32_t at = 65504; at <= 65528; at += 8) { /* of a longer datagram than there may be (Ping of Death) */
         uint8_t *ip = large + ETHER_HEADER;
         put16(ip + 2, IP_HEADER + 16);
         put16(ip + 6, at / 8);
@@ -587,9 +610,9 @@ HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
         put16(ip + 10, in_cksum(ip, IP_HEADER, 0));
         input(large, ETHER_HEADER + IP_HEADER + 16);
     }
-    CHECK_EQUAL(net_counts().ip_fragments_bad - before, (65528 - 1480) / 8);
+    CHECK_EQUAL(net_counts().ip_fragments_bad - before, 4);
     input_fragment(frame, data, 0, 13, 0); /* behind which no other one can begin */
-    CHECK_EQUAL(net_counts().ip_fragments_bad - before, (65528 - 1480) / 8 + 1);
+    CHECK_EQUAL(net_counts().ip_fragments_bad - before, 5);
     CHECK_EQUAL(m_in_use(), 0);
     input_fragment(frame, data, 0, 496, 0);
     input_fragment(frame, data, 496, data, 0);
@@ -632,6 +655,32 @@ HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)
         CHECK_EQUAL(get32(icmp + 8 + 12), PEER_IP);
     }
     forget();
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
+/* Fragments that fill parts of long datagrams with a few bytes cost no more than their limit, and give it back. */
+HOST_TEST(a_flood_of_long_datagrams_costs_what_all_may_have)
+{
+    static uint8_t frame[WHOLE_MOST] __attribute__((aligned(8))), honest[WHOLE_MOST] __attribute__((aligned(8)));
+    knows_peer(frame);
+    dice = random_from(5, 5);
+    uint32_t data = echo_datagram(frame, 1, 65000), most = 0;
+    for (unsigned n = 0; n < 20000; n++, now += 1000) {
+        put16(frame + ETHER_HEADER + 4, random_below(&dice, n % 3000 < 1500 ? 10 : 20));
+        uint32_t at = 32 * random_below(&dice, data / 32), bytes = random_below(&dice, 1000) ? 32 : 40;
+        input_fragment(frame, data, at, MIN(at + bytes, data), 0);
+        most = MAX(most, m_in_use());
+        CHECK(m_in_use() <= 128 + 2);
+        forget();
+        if (n % 1000)
+            continue;
+        uint32_t of = echo_datagram(honest, 30000 + n, 20000);
+        for (uint32_t from = 0; from < of; from += IP_PART, now += 1000)
+            input_fragment(honest, of, from, MIN(from + IP_PART, of), 0);
+        answered_once(honest, of);
+    }
+    CHECK(most > 100);
+    ip_forget();
     CHECK_EQUAL(m_in_use(), 0);
 }
 

@@ -236,7 +236,7 @@ static void datagrams(void)
     FAILS(sendto(fd, bytes, 4, 1, address(&of, "127.0.0.1", 7), sizeof of), EOPNOTSUPP);
     FAILS(sendto(fd, bytes, 4, 0, address(&of, "127.0.0.1", 7), sizeof of - 1), EINVAL);
     FAILS(sendto(fd, (void *)16, 4, 0, address(&of, "127.0.0.1", 7), sizeof of), EFAULT);
-    FAILS(sendto(fd, bytes, 1473, 0, address(&of, "127.0.0.1", 7), sizeof of), EMSGSIZE);
+    FAILS(sendto(fd, bytes, 65508, 0, address(&of, "127.0.0.1", 7), sizeof of), EMSGSIZE);
     FAILS(getpeername(fd, (struct sockaddr *)&from, &length), ENOTCONN);
     FAILS(shutdown(fd, SHUT_RDWR), ENOTCONN);
     FAILS(recvfrom(fd, bytes, 4, 0, 0, 0), EAGAIN);
@@ -267,6 +267,32 @@ static void datagrams(void)
     expect("close", close(fd) | close(other), 0);
 }
 
+/* Datagrams longer than a frame cross the loop-back as they were, and one to all hosts comes to this one, too. */
+static void long_datagrams(void)
+{
+    static const unsigned sizes[] = {1472, 1473, 8192, 65507};
+    static char bytes[65507], got[65508];
+    struct sockaddr_in of;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0), other = socket(AF_INET, SOCK_DGRAM, 0), one = 1, there;
+    expect("bind", bind(fd, address(&of, "0.0.0.0", 15), sizeof of), 0);
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 7 + (i >> 8));
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        expect("sendto", sendto(other, bytes, sizes[i], 0, address(&of, "127.0.0.1", 15), sizeof of), (long)sizes[i]);
+        memset(got, 0, sizeof got);
+        expect("a look", recv(fd, got, sizeof got, MSG_PEEK), (long)sizes[i]);
+        expect("FIONREAD", ioctl(fd, FIONREAD, &there) | (there != (int)sizes[i]), 0);
+        expect("recv", recv(fd, got, sizeof got, 0), (long)sizes[i]);
+        expect("its bytes", memcmp(got, bytes, sizes[i]), 0);
+    }
+    FAILS(sendto(other, bytes, 4, 0, address(&of, "10.0.0.255", 15), sizeof of), EACCES);
+    expect("SO_BROADCAST", setsockopt(other, SOL_SOCKET, SO_BROADCAST, &one, sizeof one), 0);
+    expect("sendto", sendto(other, bytes, 3000, 0, address(&of, "10.0.0.255", 15), sizeof of), 3000);
+    expect("recv", recv(fd, got, sizeof got, 0), 3000);
+    expect("its bytes", memcmp(got, bytes, 3000), 0);
+    expect("close", close(fd) | close(other), 0);
+}
+
 int main(void)
 {
     int ends[2], fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -287,6 +313,7 @@ int main(void)
     connecting();
     loop_back();
     datagrams();
+    long_datagrams();
     names_of_hosts();
     printf("@sockets wrong=%d\n", wrong);
     return wrong;
