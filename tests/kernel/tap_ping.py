@@ -54,12 +54,25 @@ def wait_for_the_far_end(simulator, until):
         time.sleep(0.05)
 
 
-def main():
+def namespace():
+    """The words that run a command in a network namespace with TAP devices, or None where that is not allowed."""
+    for words in (["unshare", "-n"], ["unshare", "-Urn"]):
+        trial = subprocess.run([*words, "ip", "tuntap", "add", "mode", "tap", "tap0"], capture_output=True)
+        if trial.returncode == 0:
+            return words
+    return None
+
+
+def make_tap():
     for words in ("link set lo up", "tuntap add mode tap tap0", "addr add 10.0.0.1/24 dev tap0", "link set tap0 up"):
         subprocess.run(["ip", *words.split()], check=True)
     # The target may still boot: its address is asked for again soon, and for long, before an echo is given up.
     for name, value in (("retrans_time_ms", 100), ("mcast_solicit", 10 * PATIENCE)):
         Path("/proc/sys/net/ipv4/neigh/tap0", name).write_text(str(value))
+
+
+def main():
+    make_tap()
     simulator = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
     line = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     until = time.monotonic() + PATIENCE

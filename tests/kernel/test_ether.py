@@ -13,6 +13,7 @@ from sim.images.kernel import OPTIONS, SCHEMES
 from sim.wires import frames
 from soc.config import SoCConfig
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended, simulator_of
+from tests.kernel.tap_ping import namespace
 
 WAYS = OPTIONS["net"].choices
 PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
@@ -411,15 +412,6 @@ def test_a_cable_pulled_in_the_midst_of_a_frame_costs_that_frame_alone(tmp_path,
     for back in (3, 20_000):    # also when it comes back before the frame is over
         sent, cut, counts = run(f"leaves-{back}", "--ether-unplug", f"{leaves}:{leaves + back}")
         assert (sent, cut) == ([frames.arp_answer(), answers[0], *answers[2:]], 1) and counts["tx_no_link"] == 1
-
-
-def namespace():
-    """The words that run a command in a network namespace with TAP devices, or None where that is not allowed."""
-    for words in (["unshare", "-n"], ["unshare", "-Urn"]):
-        trial = subprocess.run([*words, "ip", "tuntap", "add", "mode", "tap", "tap0"], capture_output=True)
-        if trial.returncode == 0:
-            return words
-    return None
 
 
 def test_the_router_of_a_network_without_root_answers_and_the_run_repeats_from_its_log(tmp_path):
