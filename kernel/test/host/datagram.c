@@ -153,14 +153,16 @@ static unsigned sent;
 
 static uint8_t sent_data[IP_MOST] __attribute__((aligned(8))); /* of the last datagram, whatever fragments it had */
 static uint32_t sent_length;
+static bool sent_more;
 
 /* Fragments are sent one after the other, each but the last as long as may be. */
 static void keep_data(const uint8_t *ip)
 {
     uint32_t at = (get16(ip + 6) & IP_OFFSET) * 8, n = get16(ip + 2) - IP_HEADER;
     CHECK_EQUAL(sum_of(ip, IP_HEADER, 0), 0xffff);
-    CHECK(!at || at == sent_length);
-    CHECK(n == IP_PART || !(get16(ip + 6) & IP_MORE));
+    CHECK(at == (sent_more ? sent_length : 0)); /* and each follows one that says so */
+    sent_more = get16(ip + 6) & IP_MORE;
+    CHECK(n == IP_PART || !sent_more);
     memcpy(sent_data + at, ip + IP_HEADER, n);
     sent_length = at + n;
 }

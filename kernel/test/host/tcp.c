@@ -1875,17 +1875,22 @@ static uint32_t comes, came; /* of what comes while somebody waits: bytes in all
 
 static void more_comes(void)
 {
+    checked(0); /* designated harts go on */
     while (log_first != log_end)
         last = logged[log_first++ % LOGGED];
     if (came == comes) {
         say(F | A, PEER(1 + came), US(1), 0);
         return;
     }
-    uint32_t n = comes - came < 700 ? comes - came : 700, room = last.ack + last.window - PEER(1 + came);
+    uint32_t room = last.ack + last.window - PEER(1 + came);
     CHECK(room); /* who waits for more has said that there is room for it */
-    n = n < room ? n : room;
-    say(A, PEER(1 + came), US(1), n);
-    came += n;
+    while (room && came < comes) { /* all of which is filled */
+        uint32_t n = comes - came < 700 ? comes - came : 700;
+        n = n < room ? n : room;
+        say(A, PEER(1 + came), US(1), n);
+        came += n;
+        room -= n;
+    }
 }
 
 static void has_come(uint32_t first, uint32_t n)
