@@ -4,7 +4,7 @@
 #include "net/in.h"
 #include "net/net.h"
 
-static void one_frame(struct mbuf *m, const uint8_t *to, uint32_t type)
+static void ether_output_one(struct mbuf *m, const uint8_t *to, uint32_t type)
 {
     if (m->m_len > IP_MTU || !m_prepend(m, ETHER_HEADER)) {
         NET_COUNT(no_room);
@@ -22,6 +22,6 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
     for (struct mbuf *next; m; m = next) {
         next = m->m_next;
         m->m_next = 0;
-        one_frame(m, to, type);
+        ether_output_one(m, to, type);
     }
 }

@@ -61,7 +61,7 @@ static inline void put32(uint8_t *p, uint32_t value)
  */
 uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum);
 
-/* The same of all that a packet has from `from` on in its first mbuf; an even number of bytes is in each but the last. */
+/* The same of all that a packet has from byte `from` of its first mbuf on: in each but the last an even number. */
 struct mbuf;
 uint32_t in_cksum_packet(const struct mbuf *m, uint32_t from, uint32_t sum);
 

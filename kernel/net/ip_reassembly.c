@@ -152,7 +152,7 @@ static bool is_part(const struct mbuf *m, const struct fragment *f)
     return !(f->offset % IP_PART) && m->m_data == m->m_buf + IP_AT;
 }
 
-/* Its packet becomes a part if nothing of that is there, or else its bytes go into parts, of which two may be missing. */
+/* Its packet becomes a part if nothing of that is there; or its bytes go into parts, of which two may be missing. */
 static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const struct fragment *f, struct mbuf **spare)
 {
     uint32_t first = f->offset / IP_PART, last = (f->offset + f->length - 1) / IP_PART;
