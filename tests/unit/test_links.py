@@ -1,5 +1,5 @@
 """Links in the manuals lead somewhere: relative ones to a file that is kept, an anchor to a heading of that page. The
-site's index has every page once."""
+site's index has every page once. The manuals stay short."""
 
 import fnmatch
 import os
@@ -13,6 +13,10 @@ from markdown_it import MarkdownIt
 from support.cache import REPO
 
 INDEX = "docs/index.md"
+MOST_WORDS = 52_000, 14_000     # of all manuals together: written, and made by commands (tables of results, registers)
+MADE = re.compile(r"<!-- begin ([\w-]+):.*?<!-- end \1 -->|<!-- ([\w ]+): python -m hw.docs -->.*?<!-- end of \2 -->",
+                  re.DOTALL)
+NO_PROSE = re.compile(r"^```.*?^```|<!--.*?-->", re.DOTALL | re.MULTILINE)
 # Pages that are for the repository alone.
 NOT_ON_THE_SITE = {"docs/news/README.md", INDEX}
 
@@ -86,3 +90,25 @@ def test_the_index_has_every_page_once():
         assert len([entry for entry in entries if fnmatch.fnmatchcase(page, entry)]) == 1, page
     for entry in set(entries) - set(made):
         assert any(fnmatch.fnmatchcase(page, entry) for page in PAGES), entry
+
+
+def words(text):
+    """How many words a page has: what has a letter, outside of blocks of code and comments."""
+    return sum(bool(re.search("[A-Za-z]", word)) for word in NO_PROSE.sub("", text).split())
+
+
+def counted():
+    """The words of all manuals but the changelog: written, made."""
+    texts = [(REPO / page).read_text() for page in PAGES if page != "CHANGELOG.md"]
+    written = sum(words(MADE.sub("", text)) for text in texts)
+    return written, sum(map(words, texts)) - written
+
+
+def test_the_manuals_stay_short():
+    for count, most in zip(counted(), MOST_WORDS, strict=True):
+        assert count <= most, f"{count} words, more than {most}: say it shorter, or leave out what another page says"
+
+
+def test_words_are_counted():
+    text = "# Two words\n\n| a | 1 |\n```sh\nls -l\n```\n<!-- begin b: c -->\n\nmade 2.0 made\n<!-- end b -->\n"
+    assert (words(text), words(MADE.sub("", text))) == (5, 3)
