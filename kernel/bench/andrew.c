@@ -13,6 +13,7 @@
 
 #include "arch/csr.h"
 #include "arch/probe.h"
+#include "bench/andrew.h"
 #include "bench/polls.h"
 #include "dev/clock.h"
 #include "init/run.h"
@@ -37,7 +38,7 @@ static void take_poll(void *arg)
     timeout_set(&andrew_poll, poll_ticks, take_poll, 0);
 }
 
-static int andrew(void)
+int andrew_run(void)
 {
     static struct arguments arguments;
     char words[64];
@@ -71,4 +72,4 @@ static int andrew(void)
     return mounts_stop() ? 1 : status;
 }
 
-RUN("andrew", "the Modified Andrew Benchmark from a disk (paper sync, section 5.1)", andrew);
+RUN("andrew", "the Modified Andrew Benchmark from a disk (paper sync, section 5.1)", andrew_run);

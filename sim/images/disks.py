@@ -111,9 +111,26 @@ def _lines(words: Iterable[str]) -> bytes:
     return "".join(f"{word}\n" for word in words).encode()
 
 
+SCRIPT = programs.USER / "andrew/andrew.sh"
+
+
 @functools.cache
 def andrew() -> Path:
     """The disk of the Andrew benchmark: a shell, commands, tcc, headers; the trees /whole and /slice; the script."""
+    return _andrew(SCRIPT)
+
+
+@functools.cache
+def andrew_nfs() -> Path:
+    """The same, of a server and its client: the script's trees and its copy are on /mnt."""
+    text = SCRIPT.read_text()
+    for here in ("tree=/", "mkdir /work", "cd /work"):
+        assert here in text, here
+        text = text.replace(here, here.replace("/", "/mnt/"))
+    return _andrew(text.encode())
+
+
+def _andrew(script: bytes | Path) -> Path:
     tree = andrew_tree()
     tcc = programs.sources(programs.ports()["tcc"])
     files: dict[str, bytes | Path] = {f"bin/{name}": programs.build_program([programs.USER / f"andrew/{name}.c"])
@@ -121,7 +138,7 @@ def andrew() -> Path:
     files |= {"bin/sh": programs.build_port(programs.ports()["sh"]),
               "bin/tcc": programs.build_port(programs.ports()["tcc"]),
               "bin/phase": programs.build_program([programs.USER / "andrew/phase.c"]),
-              "andrew.sh": programs.USER / "andrew/andrew.sh", "dev/": b"", "include/tcclib.h": tcc / "tcclib.h"}
+              "andrew.sh": script, "dev/": b"", "include/tcclib.h": tcc / "tcclib.h"}
     files |= {f"include/{name}": text for name, text in HEADERS.items()}
     files |= {f"lib/tcc/include/{path.name}": path for path in (tcc / "include").glob("*.h")}
     files |= _tree("whole", tree, COMPILED)
@@ -180,7 +197,7 @@ def mpd() -> Path:
 
 
 # What `disk = "@NAME,..."` of an experiment's runs may name.
-IMAGES: dict[str, Callable[[], Path]] = {"andrew": andrew, "mpd": mpd, "webstone": webstone}
+IMAGES: dict[str, Callable[[], Path]] = {"andrew": andrew, "andrew-nfs": andrew_nfs, "mpd": mpd, "webstone": webstone}
 
 
 if __name__ == "__main__":

@@ -54,6 +54,17 @@ def andrew():
             timed]
 
 
+def andrew_nfs():
+    """The same without the whole set and several harts."""
+    return [one for one in andrew() if one["kind"] not in ("whole", "harts")]
+
+
+def test_of_a_server_and_its_client_the_client_is_looked_at():
+    from sim.experiments import andrew_nfs as module
+    for one in andrew_nfs():
+        assert module.of_client(one | {"run": {"nodes": [{"results": {}}, one["run"]]}}) == one
+
+
 # ---- totals
 
 
@@ -247,6 +258,13 @@ GOLDEN = {
             ["slice", "cli-pessim", "6.00", "6.00", "0.103", "0.103", "+0", "0.7"],
             ["slice", "spl-optim", "11.0", "6.00", "0.092", "0.050", "-45", "0.2"]],
         "The slice beside the whole set": [["cli-pessim", "0.600", "0.600", "10,000", "10,300", "+3.0", "yes"]],
+    }),
+    "andrew_nfs": (andrew_nfs, {
+        "Tables 3 and 4: sections entered, timed in the kernel and polled": [
+            ["cli-pessim", "10,000", "20", "12,000", "5.17", "0", 2, "25,867", "68", "72,940", "4.6", "-"]],
+        "Table 6: overhead in % of the time": [
+            ["slice", "cli-pessim", "6.00", "6.00", "0.103", "0.103", "+0", "0.5"],
+            ["slice", "spl-optim", "11.0", "6.00", "0.092", "0.050", "-45", "0.1"]],
     }),
     "livelock": (livelock, {
         # 10 and 100 datagrams in 10 ms; of 100 only 60 arrive.

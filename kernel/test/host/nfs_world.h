@@ -132,8 +132,8 @@ static uint8_t *copy_of(const uint8_t *from, uint32_t n)
 /* A few bytes of a message are others, or it is shorter or longer. */
 static uint8_t *damaged_copy(const uint8_t *message, uint32_t *n, uint32_t from)
 {
-    static const uint32_t words[] = {0,          1,          2,    3,    0x7fffffff, 0x80000000,
-                                     0xffffffff, 0xfffffffc, 1024, 1025, 255,        65536};
+    static const uint32_t words[] = {0,          1,    2,    3,   0x7fffffff, 0x80000000, 0xffffffff,
+                                     0xfffffffc, 1024, 1025, 255, 65536,      100,        128};
     uint8_t copy[RPC_MOST];
     memcpy(copy, message, *n);
     for (unsigned i = 1 + random_below(&chance, 3); i && *n; i--) {
