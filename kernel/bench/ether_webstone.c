@@ -34,6 +34,7 @@
 
 enum { WORKERS, CLIENTS, REQUESTS, SEED, PER, WORDS };
 
+static const uint32_t webstone_most[WORDS] = {256, 100, 10000, 0xffffffff, 10000}; /* as the programs have them */
 static struct timeout webstone_poll;
 static uint32_t webstone_poll_ticks;
 static const char *webstone_folder; /* of programs */
@@ -60,6 +61,14 @@ static int webstone_start(const char *program, const char *const *words)
     if (id < 0)
         panic("run=webstone: %s: error %d", path, id);
     return id;
+}
+
+static bool webstone_is_number(const char *word, uint32_t most)
+{
+    uint64_t n = 0;
+    for (; *word >= '0' && *word <= '9' && n <= most; word++)
+        n = 10 * n + (uint64_t)(*word - '0');
+    return !*word && n && n <= most;
 }
 
 static const char *webstone_digits(unsigned number, char text[12])
@@ -113,6 +122,10 @@ static int webstone(void)
     char *rest = (char *)bootargs_string(BOOT(kernel, args), text, sizeof text), *word;
     for (unsigned i = 0; i < WORDS && (word = strtok_r(rest, ",", &rest)); i++)
         words[i] = word;
+    for (unsigned i = 0; i < WORDS; i++) /* on either side: the other one would wait for a program that ends at once */
+        if (!webstone_is_number(words[i], webstone_most[i]))
+            panic("run=webstone: args=WORKERS,CLIENTS,REQUESTS,SEED,PER: '%s' is not one of 1 to %lu", words[i],
+                  (unsigned long)webstone_most[i]);
     if (!clock_hz() || node_count() < 2)
         panic("run=webstone needs a clock (hz) and several machines on a wire (--nodes 2 --wire ether)");
     webstone_poll_ticks = bootargs_number(BOOT(bench_ether_webstone, poll)) * clock_hz() / 1000;

@@ -8,7 +8,6 @@ from sim.results.table import Table, number
 
 LOAD = "Andrew local"
 SAME_PERCENT = 5        # by which the slice's rate may differ from that of the whole
-DEVIATION = {"Andrew local": 69, "Andrew NFS": 67}    # the paper's Table 4, percent
 PHASES = ("directories", "copy", "stat", "read", "compile")
 
 
@@ -106,11 +105,12 @@ def timed_table(summary):
 
 
 def theirs(scheme, load):
+    """Of that load: sections a second, their deviation, the most, their duration; how many are interrupted."""
     if scheme == "cli-pessim":
         return [f"{paper.PESSIMISTIC_ENTERED[load]:,}", f"{paper.PESSIMISTIC_DEVIATION[load]:g}",
                 f"{paper.PESSIMISTIC_MOST[load]:,}", f"{paper.SECTION_US[load]:g}", "-"]
     if scheme == "spl-optim":
-        return [f"{paper.OPTIMISTIC_ENTERED[load]:,}", f"{DEVIATION[load]}", "-", "-",
+        return [f"{paper.OPTIMISTIC_ENTERED[load]:,}", f"{paper.OPTIMISTIC_DEVIATION[load]}", "-", "-",
                 f"{paper.OPTIMISTIC_INTERRUPTED[load]}"]
     return ["-"] * 5
 
@@ -122,7 +122,7 @@ def overhead_table(summary):
         apart = 100 * (row["measured_percent"] / row["model_percent"] - 1)
         rows.append([held, row["sync"], number(row["pair"]), number(row["mean"]), number(row["model_percent"]),
                      number(row["measured_percent"]), f"{apart:+.0f}",
-                     number(paper.OVERHEAD.get(row["sync"], {}).get(load_of(summary)), 1)])
+                     paper.printed_overhead(row["sync"], load_of(summary))])
         if row["reason"]:
             notes.append(f"{held}, {row['sync']}: {row['reason']}.")
     if not rows:

@@ -201,7 +201,7 @@ def overhead_table(summary, kind):
         rows.append([label(row, with_interval), number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
                      number(row["section_us"]), number(row["model_percent"]), number(row["measured_percent"]),
                      f"{100 * (row['measured_percent'] / row['model_percent'] - 1):+.0f}",
-                     *([number(paper.OVERHEAD.get(row["sync"], {}).get(LOAD), 1)] if theirs else [])])
+                     *([paper.printed_overhead(row["sync"], LOAD)] if theirs else [])])
         if row["reason"]:
             notes.append(f"{label(row, with_interval)}: {row['reason']}.")
     if not rows:

@@ -65,6 +65,31 @@ def test_of_a_server_and_its_client_the_client_is_looked_at():
         assert module.of_client(one | {"run": {"nodes": [{"results": {}}, one["run"]]}}) == one
 
 
+# ---- webstone
+
+
+def webstone():
+    """A server on one hart for 10 ms, a fifth of it idle, and one client's node."""
+    def load(kind, sync, sections, us, latency=138, **parameters):
+        one = test_sync_reports.statistics(sections, 2, 4)["statistics"]
+        one["accounting"] = {"idle": 120_000, "user": 60_000, "system": 420_000}
+        got = {"clients": 2, "requests": 10, "connections": 5, "bytes": 20_000, "us": us, "mean_us": 1500,
+               "p90_us": 2000, "load_percent": 150}
+        server = {"results": {"webstone_server": [{"harts": 1, "cycles": 600_000}]}, "window": {"cycles": 600_000},
+                  "harts": [{"statistics": one}]}
+        return made(kind, 1, sync, {"link_latency": latency, **parameters},
+                    nodes=[server, {"results": {"webstone": [got]}}])
+    pairs = {"table5": [{"scheme": name, "cycles_per_pair": cycles}
+                        for name, cycles in test_sync_reports.PAIRS.items()]}
+    table5 = [made("table5", parameters={"link_latency": latency}, nodes=[{"results": pairs}, {"results": {}}])
+              for latency in (138, 600)]
+    timed = load("timed", "cli-pessim", 100, 10_000)
+    timed["run"]["nodes"][0]["results"] = {"crit_timing": [{"sections": 100, "cycles": 31_000}], "crit_poll": [
+        {"cycles": 300_000, "sections": count} for count in (40, 60)]}
+    return [*table5, load("load", "spl-pessim", 100, 10_000), load("load", "cli-pessim", 100, 8000),
+            load("load", "cli-pessim", 90, 8000, 600), timed]
+
+
 # ---- totals
 
 
@@ -265,6 +290,21 @@ GOLDEN = {
         "Table 6: overhead in % of the time": [
             ["slice", "cli-pessim", "6.00", "6.00", "0.103", "0.103", "+0", "0.5"],
             ["slice", "spl-optim", "11.0", "6.00", "0.092", "0.050", "-45", "0.1"]],
+    }),
+    "webstone": (webstone, {
+        "What clients got": [
+            ["spl-pessim", 1, 138, "500", "1,000", "2,000", "1.50", "2.00", "1.50", "80.0", "+0.0"],
+            ["cli-pessim", 1, 138, "625", "1,250", "2,500", "1.50", "2.00", "1.50", "80.0", "+25.0"],
+            ["cli-pessim", 1, 600, "625", "1,250", "2,500", "1.50", "2.00", "1.50", "80.0", "-"]],
+        "Sections under WebStone": [
+            ["spl-pessim", 1, 138, "10,000", "0", "0", "5.00", "5.00", "10.0"],
+            ["cli-pessim", 1, 138, "10,000", "0", "0", "5.00", "5.00", "10.0"],
+            ["cli-pessim", 1, 600, "9,000.0", "0", "0", "5.00", "5.00", "10.0"]],
+        "Table 6: overhead in % of the time": [
+            ["spl-pessim", "305", "6.00", "5.08", "0.100", "-98", "8.6"],
+            ["cli-pessim", "6.00", "6.00", "0.100", "0.100", "+0", "0.6"]],
+        "Overhead over the PIC's latency in cycles, in % of one hart's time": [
+            ["spl-pessim", 1, "5.08", "-", "0.100", "-"], ["cli-pessim", 1, "0.100", "0.090", "0.100", "0.090"]],
     }),
     "livelock": (livelock, {
         # 10 and 100 datagrams in 10 ms; of 100 only 60 arrive.
