@@ -17,6 +17,7 @@ DEFINE_SIMPLE_LOCK(server_lock, "ipc servers", SPL_SOFTCLOCK);
 static struct message_queue jobs = STAILQ_HEAD_INITIALIZER(jobs); /* with the lock, as are the next */
 static uint32_t jobs_taken, jobs_taken_before; /* messages; up to the last look */
 static unsigned idle, jobs_waiting; /* threads; messages */
+static bool server_comes; /* a new one, and no message has been taken since */
 
 static void serve(void *arg)
 {
@@ -29,6 +30,7 @@ static void serve(void *arg)
         idle--;
         jobs_waiting--;
         jobs_taken++;
+        server_comes = false;
         struct message *m = STAILQ_FIRST(&jobs);
         STAILQ_REMOVE_HEAD(&jobs, link);
         simple_lock_leave(&server_lock, s);
@@ -55,10 +57,12 @@ void servers_look(void)
 {
     crit_t s = simple_lock_enter(&server_lock);
     bool some = jobs_waiting, stuck = some && jobs_taken == jobs_taken_before;
+    bool wanted = stuck && !server_comes; /* where it does not get to run, another one would not, either */
     jobs_taken_before = jobs_taken;
+    server_comes |= wanted;
     simple_lock_leave(&server_lock, s);
-    if (stuck)
-        thread_create(serve, 0, PRI_NORMAL, ANY_HART, "ipc server"); /* without memory, perhaps the next time */
+    if (wanted && !thread_create(serve, 0, PRI_NORMAL, ANY_HART, "ipc server"))
+        server_comes = false; /* without memory, perhaps the next time */
     if (some)
         transport_tick_wanted();
 }

@@ -797,6 +797,7 @@ static void receive_rights(uint32_t seed)
     int lies_in[RING]; /* -1: it is had */
     for (unsigned i = 0; i < RING; i++) {
         p[i] = port_create(0, 0);
+        p[i]->limit = 1;
         port_make(p[i], RIGHT_SEND);
         lies_in[i] = -1;
     }
