@@ -751,6 +751,80 @@ HOST_TEST(no_senders_of_a_port_that_goes)
     CHECK_EQUAL(ports_in_use(), NODES);
 }
 
+#define EATEN 2000
+static struct port *eaten[EATEN]; /* all ports that there is memory for */
+static unsigned eaten_count;
+
+static void eat(void)
+{
+    starve();
+    while ((eaten[eaten_count] = port_create(0, 0)))
+        CHECK(++eaten_count < EATEN);
+}
+
+static void spit(void)
+{
+    feed();
+    while (eaten_count)
+        port_destroy(eaten[--eaten_count]);
+}
+
+static void is_told_of_unused(struct port *queue)
+{
+    struct message *m;
+    become(0);
+    CHECK_EQUAL(port_receive(queue, 0, &m), 0);
+    CHECK_EQUAL(m->id, MESSAGE_SEND_ONCE);
+    message_free(m);
+    port_destroy(queue);
+    drain();
+    CHECK_EQUAL(ports_in_use(), NODES);
+    CHECK_EQUAL(messages_in_use(), 0);
+}
+
+/* A thread that waits for an answer learns that none will come, also if there was no memory to say so. */
+HOST_TEST(a_right_that_goes_unused_when_memory_is_out)
+{
+    struct message *m, *all = 0;
+    begin_nodes(1);
+    struct port *queue = port_create(0, 0);
+    port_make(queue, RIGHT_SEND_ONCE);
+    starve();
+    while ((m = message_alloc(1))) {
+        m->object = (void *)all; /* a list of them */
+        all = m;
+    }
+    port_drop(queue, RIGHT_SEND_ONCE);
+    CHECK_EQUAL(port_receive(queue, 0, &m), -ETIMEDOUT);
+    ports_settle();
+    CHECK_EQUAL(port_receive(queue, 0, &m), -ETIMEDOUT);
+    feed();
+    while ((m = all)) {
+        all = (void *)m->object;
+        m->object = 0;
+        message_free(m);
+    }
+    ports_settle();
+    is_told_of_unused(queue);
+}
+
+HOST_TEST(a_right_that_comes_when_memory_is_out)
+{
+    struct wire_right w;
+    begin_nodes(1);
+    struct port *queue = port_create(0, 0);
+    port_make(queue, RIGHT_SEND_ONCE);
+    CHECK(port_export(queue, RIGHT_SEND_ONCE, 1, &w));
+    port_release(queue);
+    become(1);
+    eat();
+    CHECK(!port_import(&w, 0));
+    spit();
+    ports_settle();
+    drain();
+    is_told_of_unused(queue);
+}
+
 /* What no node sends is nothing: there is no other right than to send, and no other node than there are. */
 HOST_TEST(rights_of_any_content)
 {
