@@ -14,6 +14,8 @@ def vsuite(
     threads: Annotated[int, typer.Option(min=1, max=64, help="of the operating system that carry the processes")] = 1,
     times: Annotated[int, typer.Option(min=1, help="execute each program so many times")] = 1,
     disturb: Annotated[bool, typer.Option("--disturb", help="threads pause at random, otherwise each time")] = False,
+    races: Annotated[bool, typer.Option("--races", help="with ThreadSanitizer, which says where threads meet unordered")
+                     ] = False,
     switch: Annotated[str, typer.Option(help="how contexts are switched: assembler or system-calls")] = "assembler",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="report each program's outcome")] = False,
 ):
@@ -26,11 +28,12 @@ def vsuite(
     from sim.images.programs import ProgramError
     try:
         chosen = suite.cases(topics or ())
-        if disturb and threads == 1:
-            raise Failed("--disturb is of several threads: --threads tells how many")
+        if (disturb or races) and threads == 1:
+            raise Failed("--disturb and --races are of several threads: --threads tells how many")
+        more = (*(suite.mpd.DISTURBED if disturb else ()), *(suite.mpd.RACES if races else ()))
         with building():
-            suite.mpd.host_objects(switch, threads, suite.mpd.DISTURBED if disturb else ())
-        outcomes = suite.on_host(chosen, switch, threads, times, disturb)
+            suite.mpd.host_objects(switch, threads, more)
+        outcomes = suite.on_host(chosen, switch, threads, times, more)
         failed = 0
         for case, group in itertools.groupby(outcomes, key=operator.itemgetter(0)):
             found = [suite.difference(case, outcome, threads) for _, outcome in group]

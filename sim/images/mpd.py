@@ -97,6 +97,7 @@ def link_for_machine(name: str, text: str, back_end: str = ASSEMBLER, threads: i
 
 
 DISTURBED = ("-DMPD_DISTURB",)
+RACES = ("-fsanitize=thread", "-g")
 
 
 def host_objects(back_end: str = ASSEMBLER, threads: int = 1, more: Sequence[str] = ()) -> list[Path]:

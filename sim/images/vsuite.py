@@ -124,11 +124,11 @@ def told(console: str) -> dict[str, Outcome]:
 
 
 def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1, times: int = 1,
-            disturbed: bool = False) -> Iterator[tuple[Case, Outcome]]:
-    """Compiles, links and executes one after the other, each so many times; `disturbed`: with threads that pause at
-    random, otherwise each time. Optimised little: that costs more than it gives back; but a procedure looks at its
-    stack before it writes to it only if it is optimised."""
-    objects = mpd.host_objects(back_end, threads, mpd.DISTURBED if disturbed else ())
+            more: Sequence[str] = ()) -> Iterator[tuple[Case, Outcome]]:
+    """Compiles, links and executes one after the other, each so many times; `more` flags, of DISTURBED and RACES.
+    Optimised little: that costs more than it gives back; but a procedure looks at its stack before it writes to it
+    only if it is optimised."""
+    objects = mpd.host_objects(back_end, threads, more)
     with tempfile.TemporaryDirectory(prefix="vsuite-") as scratch:
         for case in chosen:
             try:
@@ -138,8 +138,8 @@ def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int 
                 continue
             source, program = Path(scratch) / "program.c", Path(scratch) / "program"
             source.write_text(text)
-            made = subprocess.run(["gcc", *mpd.FLAGS, *mpd.HOST_FLAGS, f"-DMPD_THREADS={threads}", "-O1", "-Werror",
-                                   source, *objects, "-lm", "-o", program], capture_output=True, text=True)
+            made = subprocess.run(["gcc", *mpd.FLAGS, *mpd.HOST_FLAGS, f"-DMPD_THREADS={threads}", *more, "-O1",
+                                   "-Werror", source, *objects, "-lm", "-o", program], capture_output=True, text=True)
             if made.returncode:
                 yield case, Outcome(says=made.stderr, status=127)
                 continue

@@ -40,7 +40,7 @@ def test_the_suite_with_four_threads():
     """What a program prints is a function of the program, in whatever order threads come."""
     chosen = [case for case in vsuite.cases(["concurrency", "limits"]) if case.topic != "limits" or
               case.name.startswith("destroy")]
-    wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(chosen, threads=4, times=3, disturbed=True)]
+    wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(chosen, threads=4, times=3, more=mpd.DISTURBED)]
     assert not any(wrong), "\n".join(one for one in wrong if one)
 
 
@@ -124,6 +124,50 @@ def test_a_deadlock_across_virtual_machines_is_found(tmp_path):
     assert done.stderr == ("mpd: 1 process is blocked at the end:\n"
                            "mpd:   main waits for the end of wait at waits.mpd:13:5\n")
     assert done.returncode == 1
+
+
+DESTROYED = """resource far
+  op wait(cap () c) returns int n, through(cap far other; cap () c) returns int n, ends(cap vm m)
+body far()
+  sem never
+  proc wait(c) returns n { n = 1; send c(); P(never); n = 2 }
+  proc through(other, c) returns n { n = 7 + other.wait(c) }
+  proc ends(m) { destroy m }
+end
+resource main()
+  import far
+  op begun(); sem served[2], done
+  cap vm a = create vm() on 1, b = create vm() on 2
+  cap far f = create far() on a, g = create far() on b
+  process one { int n = f.wait(begun); P(served[1]); write("from here", n); V(served[2]) }
+  process two { int n = g.through(f, begun); P(served[2]); write("from another one", n); V(done) }
+  receive begun(); receive begun()
+  DESTROY; V(served[1]); P(done); write("end")
+end
+"""
+
+
+@pytest.mark.parametrize("how", ["destroy a", "g.ends(a)"])
+def test_who_waits_for_a_virtual_machine_that_is_destroyed_goes_on(tmp_path, how):
+    source = tmp_path / "destroyed.mpd"
+    source.write_text(DESTROYED.replace("DESTROY", how).replace('write("end")', 'write("end"); f.ends(b)'))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 2) as (running, environment):
+        done = run_limited([program], 10, capture_output=True, text=True, env=environment)
+        assert done.stdout == "from here 0\nfrom another one 7\nend\n", done
+        assert done.stderr.startswith("destroyed.mpd:17:") and done.stderr.endswith(": this virtual machine has ended\n")
+        assert running[0].wait(60) == 0         # and the other one ends with the program
+
+
+def test_a_program_ends_that_has_destroyed_a_virtual_machine(tmp_path):
+    """Though messages of that were never answered."""
+    source = tmp_path / "destroyed.mpd"
+    source.write_text(DESTROYED.replace("DESTROY", "destroy a"))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 2) as (running, environment):
+        done = run_limited([program], 10, capture_output=True, text=True, env=environment)
+        assert (done.stdout, done.stderr) == ("from here 0\nfrom another one 7\nend\n", ""), done
+        assert done.returncode == 0 and [one.wait(60) for one in running] == [0, 0]
 
 
 def test_an_operation_that_has_ended_is_told_where_it_is_called_from_another_virtual_machine(tmp_path):
@@ -238,6 +282,8 @@ ANALYSES = [
     ("op s()\ncap s c = s; send s(); receive s()", "mpd_receive(", "mpd_P("),
     ("sem s = 1, t[3]\nP(s); V(t[2])", "mpd_V(&(*(struct mpd_sem *)", "mpd_send("),
     ("op f(int x)\nint y; receive f(y); send f(1)", "mpd_receive(", "struct mpd_in "),
+    ("int sum\nfor [i = 1 to 3] sum += i", " = mpd_next_round(", "mpd_give_way("),
+    ("op f(int x)\nproc f(x) { }\nco [i = 1 to 3] f(i) oc", "mpd_rounds(1);", "mpd_give_way("),
     ("op f(int x), g()\nin f(x) -> skip [] g() -> skip ni", "struct mpd_in ", "mpd_receive("),
 ]
 

@@ -1029,7 +1029,7 @@ class Emitter:
         for i, one in enumerate(arguments):
             later = any(calls(each) for each in arguments[i + 1:])
             parts.append(f"struct mpd_text w_{number}_{i} = {self.text_of(one, later)};")
-        parts.append(f"mpd_hold({to});")
+        parts.append(f"mpd_hold({to}, {place});")
         for i in range(len(arguments)):
             if i and name == "write":
                 parts.append(f"mpd_write_text({to}, MPD_TEXT(\" \"), {place});")
@@ -1087,7 +1087,7 @@ class Emitter:
         parts.append(f"struct mpd_format f_{number} = {begin};")
         if to_string:
             return f"({{ {' '.join(parts + writes)} mpd_assign_text(to_{number}, {end}, {place}); }})"
-        return f"({{ {' '.join(parts)} mpd_hold({to}); {' '.join(writes)} {end}; mpd_release_file({to}); }})"
+        return f"({{ {' '.join(parts)} mpd_hold({to}, {place}); {' '.join(writes)} {end}; mpd_release_file({to}); }})"
 
     def scanf(self, e: tree.Call, of_string: bool) -> str:
         number, place = self.fresh(), self.place(e.at)
@@ -1248,18 +1248,30 @@ class Emitter:
                 self.close()
             case tree.While():
                 number = self.fresh()
+                self.open()
+                self.put(f"int rounds_{number} = 0;")
                 if one.first:
                     self.open("do")
                 else:
                     self.open(f"while ({self.condition(one.condition)})")
-                self.put("mpd_loop();")
+                self.put(f"rounds_{number} = mpd_next_round(rounds_{number});")
                 self.loop_body(one.body, number)
                 self.close(f" while ({self.condition(one.condition)});" if one.first else "")
                 self.put(f"exit_{number}: {UNUSED};")
+                self.put(f"mpd_rounds(rounds_{number});")
+                self.close()
             case tree.For():
                 number = self.fresh()
-                self.quantified(one.quantifiers, lambda: self.loop_body(one.body, number))
+
+                def each():
+                    self.put(f"rounds_{number} = mpd_next_round(rounds_{number});")
+                    self.loop_body(one.body, number)
+                self.open()
+                self.put(f"int rounds_{number} = 0;")
+                self.quantified(one.quantifiers, each)
                 self.put(f"exit_{number}: {UNUSED};")
+                self.put(f"mpd_rounds(rounds_{number});")
+                self.close()
             case tree.Co():
                 self.co(one)
             case tree.In():
@@ -1571,6 +1583,8 @@ class Emitter:
         for i, arm in enumerate(one.arms):
             def body(arm=arm, i=i):
                 self.open()
+                if arm.quantifiers:
+                    self.put("mpd_rounds(1);")
                 self.simple(lambda: self.co_invocation(arm, i, number))
                 self.close()
             self.quantified(arm.quantifiers, body)

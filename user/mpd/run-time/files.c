@@ -34,19 +34,30 @@ static void open_file(mpd_file file, enum use how, const char *location)
     if (!file)
         mpd_error(location, "a file is null");
     int number = standard(file);
+    bool is_open, turns = false;
+    mpd_exclude(MPD_FILES);
     if (number >= 0) {
-        if (standard_closed[number])
-            mpd_error(location, "a file is closed");
-        if (how == READS)
-            fflush(stdout);
-        return;
+        is_open = !standard_closed[number];
+    } else {
+        struct open *one = *find_open(file);
+        is_open = one != NULL;
+        if (is_open && how) {
+            turns = one->last && how != one->last;
+            one->last = how;
+        }
     }
-    struct open *one = *find_open(file);
-    if (!one)
+    mpd_admit(MPD_FILES);
+    if (!is_open)
         mpd_error(location, "a file is closed");
-    if (how && one->last && how != one->last)
+    if (number >= 0 && how == READS)
+        fflush(stdout);
+    if (turns)
         fseek(file, 0, SEEK_CUR);
-    one->last = how;
+}
+
+void mpd_usable(mpd_file file, const char *location)
+{
+    open_file(file, NOTHING, location);
 }
 
 static void put_text(mpd_file to, struct mpd_text text)
@@ -608,8 +619,10 @@ mpd_file mpd_open(struct mpd_text name, mpd_int mode)
         made = fopen(c, "w+");
     if (made) {
         struct open *one = mpd_allocate(sizeof *one);
+        mpd_exclude(MPD_FILES);
         *one = (struct open){opened, made, NOTHING};
         opened = one;
+        mpd_admit(MPD_FILES);
     }
     return made;
 }
@@ -621,11 +634,18 @@ void mpd_close(mpd_file file, const char *location)
     int number = standard(file);
     if (number >= 0) {
         fflush(file);
+        mpd_exclude(MPD_FILES);
         standard_closed[number] = true;
+        mpd_admit(MPD_FILES);
         return;
     }
+    mpd_exclude(MPD_FILES);
     struct open **at = find_open(file), *one = *at;
-    *at = one->next;
+    if (one)
+        *at = one->next;
+    mpd_admit(MPD_FILES);
+    if (!one)
+        mpd_error(location, "a file is closed");
     free(one);
     fclose(file);
 }

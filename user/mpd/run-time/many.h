@@ -30,17 +30,22 @@ void mpd_P(struct mpd_sem *s, const char *location);
 void mpd_V(struct mpd_sem *s);
 mpd_int mpd_value(struct mpd_sem *s);
 
+void mpd_exclude(enum mpd_exclusive what);
+void mpd_admit(enum mpd_exclusive what);
+void mpd_ending(void); /* returns to one thread only: another error, or the end, is not said besides */
+
 /* What a statement writes stays together. */
-static inline void mpd_hold(mpd_file file)
+static inline void mpd_hold(mpd_file file, const char *location)
 {
-    if (file)
-        flockfile(file);
+    mpd_usable(file, location);
+    flockfile(file);
+    mpd_now.held_file = file;
 }
 
 static inline void mpd_release_file(mpd_file file)
 {
-    if (file)
-        funlockfile(file);
+    mpd_now.held_file = NULL;
+    funlockfile(file);
 }
 
 #endif

@@ -42,6 +42,9 @@ struct mpd_process {
     bool naps;
     bool running;                 /* on a thread */
     struct mpd_instance *doomed;  /* it is destroyed: ends when it comes to the run-time system */
+#ifdef __SANITIZE_THREAD__
+    void *fiber;
+#endif
 };
 
 /* One operation that a process waits on. */
@@ -85,6 +88,7 @@ static bool main_is_done, final_has_begun;
 
 _Noreturn void mpd_end(int status)
 {
+    mpd_ending();
     if (mpd_remote)
         mpd_remote->end(status);
     fflush(stdout);
@@ -100,6 +104,7 @@ static void say(const char *const *texts)
 
 _Noreturn void mpd_error(const char *location, const char *what)
 {
+    mpd_ending();
     fflush(stdout);
     say((const char *[]){location ? location : "mpd", ": ", what, "\n", NULL});
     exit(1);
@@ -121,9 +126,9 @@ __asm__(".text\n.globl mpd_call_on\nmpd_call_on:\n addi sp, sp, -16\n sw ra, 12(
 void mpd_on_large_stack(void (*f)(void *), void *argument)
 {
 #if defined(__riscv)
-    mpd_lock();
+    mpd_exclude(MPD_LIBRARY);
     mpd_call_on(f, argument, library_stack + LIBRARY_STACK);
-    mpd_unlock();
+    mpd_admit(MPD_LIBRARY);
 #else
     f(argument);
 #endif
@@ -250,20 +255,20 @@ static const char *decimal(mpd_int n, char text[INT_SIZE])
     return at;
 }
 
-/* Loads before stores: behind a store, which goes out to memory, a load waits. */
+/* Loads before stores: behind a store, which goes out to memory, a load waits. Threads look at a head without the lock. */
 static inline void append(struct mpd_queue *q, struct mpd_process *p)
 {
     struct mpd_process *head = q->head, *tail = q->tail;
     p->next = NULL;
     q->tail = p;
-    *(head ? &tail->next : &q->head) = p;
+    __atomic_store_n(head ? &tail->next : &q->head, p, __ATOMIC_RELAXED);
 }
 
 static inline struct mpd_process *take(struct mpd_queue *q)
 {
     struct mpd_process *p = q->head;
     if (p)
-        q->head = p->next;
+        __atomic_store_n(&q->head, p->next, __ATOMIC_RELAXED);
     return p;
 }
 
@@ -276,7 +281,7 @@ static void take_away(struct mpd_queue *q, struct mpd_process *p)
         if (before)
             before->next = p->next;
         else
-            q->head = p->next;
+            __atomic_store_n(&q->head, p->next, __ATOMIC_RELAXED);
         if (q->tail == p)
             q->tail = before;
         return;
@@ -361,6 +366,7 @@ static void all_wait(void)
         spawn(&final_op, mpd_block(sizeof(struct mpd_invocation), NULL), NULL);
         return;
     }
+    mpd_ending();
     fflush(stdout);
     report();
     mpd_end(main_is_done ? 0 : 1);
@@ -441,7 +447,8 @@ static char *new_stack(const char *location)
 static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *location)
 {
     struct mpd_process *p = free_processes;
-    if (p) {
+    bool again = p != NULL;
+    if (again) {
         free_processes = p->next;
     } else {
         if (processes == MAX_PROCESSES)
@@ -473,6 +480,7 @@ static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *loc
     p->younger = NULL;
     *(youngest ? &youngest->younger : &oldest) = p;
     youngest = p;
+    new_context(p, again);
     mpd_build_context(begin, p->stack, STACK_SIZE, (long)p, 0, 0, 0);
     append(&ready, p);
     somebody_is_ready();
@@ -931,10 +939,9 @@ static void co_done(struct mpd_invocation *b)
 static void complete(struct mpd_invocation *b)
 {
     b->replied = true;
-    for (struct mpd_invocation *origin = b->origin; origin; b = origin, origin = b->origin) {
+    /* What forwarded counts as replied since then. */
+    for (struct mpd_invocation *origin = b->origin; origin; b = origin, origin = b->origin)
         memcpy((char *)origin + b->of_origin, (char *)b + b->result, b->result_size);
-        origin->replied = true;
-    }
     if (b->caller) {
         b->caller->called = NULL;
         make_ready(b->caller);

@@ -38,7 +38,9 @@ struct mpd_state {
     int choosing; /* conditions of an input statement are being evaluated */
     int loops;    /* until it gives way */
     const char *location;
-    int depth; /* of the lock */
+    int depth;          /* of the lock */
+    int wakes;          /* threads to be woken once it gives up the lock */
+    mpd_file held_file; /* whose lock it has */
     char *idle_context;
     void *pool[MPD_POOL_SIZES];
 };
@@ -51,6 +53,12 @@ void mpd_sem_array(struct mpd_array *to, const struct mpd_array *values, int dim
                    const char *location);
 void mpd_wait(struct mpd_sem *s, const char *location);
 void mpd_wake(struct mpd_sem *s);
+
+/* What threads must not use together, besides all that the lock protects; nothing else is waited for meanwhile. */
+enum mpd_exclusive { MPD_LIBRARY, MPD_FILES, MPD_RANDOM, MPD_EXCLUSIVES };
+
+/* Of a file that is open. */
+void mpd_usable(mpd_file file, const char *location);
 
 /* How many threads of the operating system carry the processes: the way to mpd_now, P, V and the lock. */
 #if MPD_THREADS > 1
@@ -219,13 +227,22 @@ _Noreturn void mpd_end(int status);
 void mpd_nap(mpd_int milliseconds, const char *location);
 mpd_int mpd_age(void); /* milliseconds since the beginning */
 
-/* Loops give way now and then. */
+/* Loops give way now and then. Each counts its rounds in a register, and its process's at its end: a store each round
+ * would cost more than many a loop does. */
 #define MPD_LOOPS 10000
 void mpd_give_way(void);
 
-static inline void mpd_loop(void)
+static inline int mpd_next_round(int rounds)
 {
-    if (--mpd_now.loops <= 0)
+    if (__builtin_expect(++rounds < MPD_LOOPS, 1))
+        return rounds;
+    mpd_give_way();
+    return 0;
+}
+
+static inline void mpd_rounds(int rounds)
+{
+    if ((mpd_now.loops -= rounds) <= 0)
         mpd_give_way();
 }
 

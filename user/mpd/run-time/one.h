@@ -9,9 +9,22 @@ static inline void mpd_lock(void) {}
 
 static inline void mpd_unlock(void) {}
 
-static inline void mpd_hold(mpd_file file)
+static inline void mpd_exclude(enum mpd_exclusive what)
+{
+    (void)what;
+}
+
+static inline void mpd_admit(enum mpd_exclusive what)
+{
+    (void)what;
+}
+
+static inline void mpd_ending(void) {}
+
+static inline void mpd_hold(mpd_file file, const char *location)
 {
     (void)file;
+    (void)location;
 }
 
 static inline void mpd_release_file(mpd_file file)

@@ -30,7 +30,7 @@
 #define PATIENCE 10000      /* milliseconds for an answer, until a virtual machine is given up */
 #define MANAGER_LOOKS 50    /* milliseconds between looks for those that have ended */
 
-enum kind { HELLO, CREATE, INVOKE, SEND, DESTROY, COUNT, DONE, FAILED, ASK, IDLE, STOP, PING, PONG };
+enum kind { HELLO, CREATE, INVOKE, SEND, DESTROY, COUNT, DONE, FAILED, ASK, IDLE, STOP, PING, PONG, ENDED };
 
 struct header {
     uint32_t size; /* of what follows */
@@ -84,10 +84,19 @@ static bool all_asked /* all have been asked */, stopping;
 static struct proxy *proxies;
 static struct proxy_instance *instances;
 static char places[MOST_NODES][32];
-static uint32_t sent, got, asked;
+static uint32_t sent_to[MOST_VMS + 1], got_from[MOST_VMS + 1]; /* messages that count, of virtual machines that exist */
+static uint32_t asked;
 static uint32_t round_sent, round_got;
 static int quiet_rounds;
 static bool asking;
+static bool gone[MOST_VMS + 1]; /* destroyed */
+
+/* What waits for an answer, by the id of that. */
+static struct outstanding {
+    struct outstanding *next;
+    uint64_t id;
+    int vm;
+} *outstanding;
 
 /* Bytes. */
 
@@ -376,6 +385,31 @@ static bool counts(enum kind kind)
            kind == FAILED;
 }
 
+static bool asks(enum kind kind)
+{
+    return kind == CREATE || kind == INVOKE || kind == DESTROY || kind == COUNT;
+}
+
+static uint32_t sum(const uint32_t *counts_of)
+{
+    uint32_t all = 0;
+    for (int vm = 1; vm <= MOST_VMS; vm++)
+        all += counts_of[vm];
+    return all;
+}
+
+static bool answered(uint64_t id)
+{
+    for (struct outstanding **at = &outstanding, *one; (one = *at); at = &one->next) {
+        if (one->id != id)
+            continue;
+        *at = one->next;
+        free(one);
+        return true;
+    }
+    return false;
+}
+
 static struct mpd_wire begin_message(const char *location)
 {
     struct mpd_wire w = {.location = location};
@@ -387,12 +421,21 @@ static struct mpd_wire begin_message(const char *location)
 static void end_message(struct mpd_wire *w, enum kind kind, int vm, uint64_t id)
 {
     int way = way_to(vm);
-    if (peers[way].ended || peers[way].fd < 0)
+    if (gone[vm] && (kind == DONE || kind == FAILED)) { /* nobody waits for it */
+        free(w->data);
+        return;
+    }
+    if (gone[vm] || peers[way].ended || peers[way].fd < 0)
         mpd_error(w->location, "this virtual machine has ended");
+    if (asks(kind)) {
+        struct outstanding *one = mpd_allocate(sizeof *one);
+        *one = (struct outstanding){outstanding, id, vm};
+        outstanding = one;
+    }
     struct header h = {
         .size = (uint32_t)(w->at - sizeof h), .kind = (uint8_t)kind, .from = (uint8_t)own, .to = (uint8_t)vm, .id = id};
     memcpy(w->data, &h, sizeof h);
-    sent += counts(kind);
+    sent_to[vm] += counts(kind);
     write_all(way, w->data, w->at);
     free(w->data);
 }
@@ -410,6 +453,14 @@ struct question {
     struct mpd_rcap rcap;
     bool creates;
 };
+
+/* Not on the stack of the process that asks: that may be destroyed meanwhile. */
+static struct question *question(bool creates)
+{
+    struct question *q = mpd_allocate(sizeof *q);
+    q->creates = creates;
+    return q;
+}
 
 static void ask(struct mpd_wire *w, enum kind kind, int vm, struct question *q, const char *name, const char *location)
 {
@@ -520,6 +571,8 @@ static void invoked(struct mpd_wire *w, const struct header *h)
 
 static void done(struct mpd_wire *w, const struct header *h, bool failed)
 {
+    if (!answered(h->id))
+        mpd_error(NULL, "an answer of another virtual machine is to nothing");
     if (failed) {
         static char what[120];
         uint32_t length;
@@ -565,12 +618,57 @@ static void counted(struct mpd_wire *w, const struct header *h)
     end_message(&answer, DONE, h->from, h->id);
 }
 
+/* Who waits for an answer of it goes on without: with the results as they are. */
+static void virtual_machine_ended(int vm)
+{
+    gone[vm] = true;
+    sent_to[vm] = got_from[vm] = 0;
+    for (struct outstanding *one = outstanding; one;) {
+        uint64_t id = one->id;
+        if (one->vm != vm) {
+            one = one->next;
+            continue;
+        }
+        answered(id);
+        if (id & 1)
+            mpd_V(&((struct question *)(uintptr_t)(id & ~(uint64_t)1))->done);
+        else
+            mpd_finish((void *)(uintptr_t)id);
+        one = outstanding;
+    }
+}
+
+/* By the first one; what it still sends is not read any more. */
+static bool destroy_vm(int vm)
+{
+    struct peer *p = &peers[vm];
+    if (vm < 2 || vm > made || p->ended)
+        return false;
+    short_message(STOP, vm, 0);
+    p->ended = true;
+    shutdown(p->fd, SHUT_WR);
+    all_asked = false;
+    for (int other = 2; other <= made; other++) {
+        if (!peers[other].ended)
+            short_message(ENDED, other, (uint64_t)vm);
+    }
+    virtual_machine_ended(vm);
+    return true;
+}
+
 static void destroyed(struct mpd_wire *w, const struct header *h)
 {
     uint64_t there;
     struct mpd_rcap cap;
     WIRE(w, there);
     WIRE(w, cap.serial);
+    if (!there) { /* a virtual machine, by its number */
+        if (destroy_vm((int)cap.serial))
+            short_message(DONE, h->from, h->id);
+        else
+            fail_there(h, "this virtual machine has ended already");
+        return;
+    }
     cap.instance = (struct mpd_instance *)(uintptr_t)there;
     if (cap.instance->serial != cap.serial) {
         fail_there(h, "this resource is destroyed already");
@@ -584,13 +682,19 @@ static void destroyed(struct mpd_wire *w, const struct header *h)
 static void handle(int from, const struct header *h, struct mpd_wire *w)
 {
     if (h->to != own) { /* of one to another: only the first can be asked to pass it on */
-        if (own != 1 || h->to > made || !h->to || peers[h->to].ended)
+        if (own != 1 || h->to > made || !h->to)
             mpd_error(NULL, "a message is for a virtual machine that does not exist");
+        if (gone[h->to]) {
+            if (h->kind != DONE && h->kind != FAILED)
+                fail_there(h, "this virtual machine has ended");
+            return;
+        }
         write_all(h->to, (const char *)h, sizeof *h);
         write_all(h->to, w->data, w->size);
         return;
     }
-    got += counts(h->kind);
+    if (!gone[h->from])
+        got_from[h->from] += counts(h->kind);
     peers[from].heard = mpd_age();
     if (counts(h->kind))
         all_asked = false; /* it is not idle any more: all are asked again */
@@ -617,6 +721,7 @@ static void handle(int from, const struct header *h, struct mpd_wire *w)
         peers[from].ended = own == 1;
         stopping = own != 1;
         mpd_end((int)h->id);
+    case ENDED: virtual_machine_ended((int)h->id); break;
     case PING: short_message(PONG, h->from, 0); break;
     default: break;
     }
@@ -682,7 +787,7 @@ static bool look(mpd_int milliseconds)
  */
 static bool all_are_quiet(void)
 {
-    uint32_t all_sent = sent, all_got = got;
+    uint32_t all_sent = sum(sent_to), all_got = sum(got_from);
     for (int vm = 2; vm <= made; vm++) {
         if (peers[vm].ended)
             continue;
@@ -708,6 +813,7 @@ static bool remote_wait(mpd_int milliseconds)
         if (asking && milliseconds < 0) {
             asking = false;
             struct mpd_wire w = begin_message(NULL);
+            uint32_t sent = sum(sent_to), got = sum(got_from);
             WIRE(&w, sent);
             WIRE(&w, got);
             end_message(&w, IDLE, 1, asked);
@@ -774,31 +880,31 @@ static void remote_end(int status)
 static mpd_int remote_count(struct mpd_op *op, const char *location)
 {
     struct proxy *p = proxy_of(op);
-    struct question q = {0};
+    struct question *q = question(false);
     struct mpd_wire w = begin_message(location);
     WIRE(&w, p->there);
     WIRE(&w, p->serial);
-    ask(&w, COUNT, p->vm, &q, "the number of invocations", location);
-    return q.count;
+    ask(&w, COUNT, p->vm, q, "the number of invocations", location);
+    mpd_int count = q->count;
+    free(q);
+    return count;
 }
 
 static void remote_destroy(struct mpd_instance *i, const char *location)
 {
-    for (int vm = 2; vm <= made; vm++) {
-        if (peers[vm].instance == i) {
-            if (peers[vm].ended)
-                mpd_error(location, "this virtual machine has ended already");
-            short_message(STOP, vm, 0);
-            peers[vm].ended = true;
-            close(peers[vm].fd);
-            return;
-        }
+    uint64_t there = instance_of(i)->there;
+    if (!there && own == 1) {
+        if (!destroy_vm(i->vm))
+            mpd_error(location, "this virtual machine has ended already");
+        return;
     }
-    struct question q = {0};
+    struct question *q = question(false);
     struct mpd_wire w = begin_message(location);
-    WIRE(&w, instance_of(i)->there);
-    WIRE(&w, instance_of(i)->serial);
-    ask(&w, DESTROY, i->vm, &q, "the end of a resource", location);
+    uint32_t serial = there ? instance_of(i)->serial : (uint32_t)i->vm;
+    WIRE(&w, there);
+    WIRE(&w, serial);
+    ask(&w, DESTROY, there ? i->vm : 1, q, "the end of a resource", location);
+    free(q);
 }
 
 static const struct mpd_remote hooks = {remote_invoke, remote_wait, look, remote_end, remote_count, remote_destroy};
@@ -916,14 +1022,16 @@ struct mpd_rcap mpd_create_on(void *block, const struct mpd_resource *resource, 
         mpd_error(location, "a capability is null");
     if (!vm.instance->vm)
         return resource->create(block, location);
-    struct question q = {.creates = true};
+    struct question *q = question(true);
     struct mpd_wire w = begin_message(location);
     const void *at = resource;
     wire_static(&w, &at);
     resource->wire(&w, block, false);
     mpd_drop(block);
-    ask(&w, CREATE, vm.instance->vm, &q, "a resource of another virtual machine", location);
-    return q.rcap;
+    ask(&w, CREATE, vm.instance->vm, q, "a resource of another virtual machine", location);
+    struct mpd_rcap rcap = q->rcap;
+    free(q);
+    return rcap;
 }
 
 /* The execution manager: a process of the system for each virtual machine. It ends with the last of them. */

@@ -1,6 +1,7 @@
 /* Who runs next, where several threads carry the processes; a part of mpd.c. */
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #if CSW_BACK_END != CSW_ASSEMBLER
 #error "contexts that hold the thread's pointer cannot move from thread to thread"
@@ -18,7 +19,8 @@ static int everything; /* the lock: 1 while a thread has it */
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static unsigned wakes; /* under bed */
-static int threads = MPD_THREADS, idle, asleep;
+static int threads = MPD_THREADS, idle, asleep, waking;
+static pthread_mutex_t exclusive[MPD_EXCLUSIVES] = {[0 ... MPD_EXCLUSIVES - 1] = PTHREAD_MUTEX_INITIALIZER};
 static struct mpd_op gone_op = {.kind = MPD_PROC, .name = "a process of a destroyed resource"};
 /* Of each thread, where it has nothing to do: saved only, on the thread's own stack, which is above these. */
 static _Alignas(16) char idle_contexts[MAX_THREADS][(CSW_LEAST + 15) & ~15];
@@ -35,8 +37,6 @@ static void free_instance(struct mpd_instance *i);
 #ifdef MPD_DISTURB
 /* Of the suite: threads pause at random before and behind what the lock protects, so that processes meet in orders that
  * are seldom otherwise. MPD_DISTURB in the environment is the seed. */
-#include <unistd.h>
-
 static void disturb(void)
 {
     static __thread uint32_t state;
@@ -74,6 +74,24 @@ static void release(void)
     __atomic_store_n(&everything, 0, __ATOMIC_RELEASE);
 }
 
+/* Only notes it: to wake a thread is a system call, for which the others should not wait. */
+static void somebody_is_ready(void)
+{
+    if (asleep > waking) {
+        waking++;
+        mpd_now.wakes++;
+    }
+}
+
+static void wake(int count)
+{
+    pthread_mutex_lock(&bed);
+    wakes += (unsigned)count;
+    for (; count; count--)
+        pthread_cond_signal(&work);
+    pthread_mutex_unlock(&bed);
+}
+
 void mpd_lock(void)
 {
     if (mpd_now.depth++)
@@ -87,10 +105,15 @@ void mpd_lock(void)
 
 void mpd_unlock(void)
 {
-    if (!--mpd_now.depth) {
-        release();
-        disturb();
-    }
+    struct mpd_state *now = mpd_this_thread();
+    if (--now->depth)
+        return;
+    int count = now->wakes;
+    now->wakes = 0;
+    release();
+    if (count)
+        wake(count);
+    disturb();
 }
 
 static void doom(struct mpd_process *p)
@@ -107,14 +130,26 @@ static inline void begun(void)
     mpd_unlock();
 }
 
-static void somebody_is_ready(void)
+void mpd_exclude(enum mpd_exclusive what)
 {
-    if (!asleep)
+    pthread_mutex_lock(&exclusive[what]);
+}
+
+void mpd_admit(enum mpd_exclusive what)
+{
+    pthread_mutex_unlock(&exclusive[what]);
+}
+
+void mpd_ending(void)
+{
+    static struct mpd_state *ends;
+    struct mpd_state *none = NULL, *now = mpd_this_thread();
+    if (__atomic_compare_exchange_n(&ends, &none, now, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || none == now)
         return;
-    pthread_mutex_lock(&bed);
-    wakes++;
-    pthread_cond_signal(&work);
-    pthread_mutex_unlock(&bed);
+    if (now->held_file)
+        funlockfile(now->held_file);
+    for (;;)
+        sleep(1000);
 }
 
 static struct mpd_process *next_process(void)
@@ -123,6 +158,38 @@ static struct mpd_process *next_process(void)
         wake_sleepers();
     return take(&ready);
 }
+
+/* What ThreadSanitizer has to know of contexts. */
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+
+static __thread void *own_fiber;
+
+static void new_context(struct mpd_process *p, bool again)
+{
+    if (again)
+        __tsan_destroy_fiber(p->fiber);
+    p->fiber = __tsan_create_fiber(0);
+}
+
+static void tell_switch(struct mpd_process *p)
+{
+    if (!own_fiber)
+        own_fiber = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(p ? p->fiber : own_fiber, 0);
+}
+#else
+static inline void new_context(struct mpd_process *p, bool again)
+{
+    (void)p;
+    (void)again;
+}
+
+static inline void tell_switch(struct mpd_process *p)
+{
+    (void)p;
+}
+#endif
 
 /* Without a process: goes on in the thread's own context. */
 static void run(struct mpd_process *p, char *save)
@@ -133,6 +200,7 @@ static void run(struct mpd_process *p, char *save)
         p->running = true;
         now->stack_limit = p->stack + CSW_LIMIT;
     }
+    tell_switch(p);
     mpd_chg_context(p ? p->stack : now->idle_context, save);
 }
 
@@ -218,7 +286,6 @@ static void sleep_idle(void)
     if (sleepers && left <= 0)
         return;
     if (sleepers) {
-        fflush(stdout);
         clock_gettime(CLOCK_REALTIME, &t);
         t.tv_sec += left / 1000;
         t.tv_nsec += left % 1000 * 1000000L;
@@ -230,7 +297,9 @@ static void sleep_idle(void)
     asleep++;
     pthread_mutex_lock(&bed);
     unsigned before = wakes;
-    mpd_unlock();
+    mpd_now.depth = 0;
+    release();
+    fflush(stdout);
     if (left < 0) {
         while (wakes == before)
             pthread_cond_wait(&work, &bed);
@@ -240,6 +309,8 @@ static void sleep_idle(void)
     pthread_mutex_unlock(&bed);
     mpd_lock();
     asleep--;
+    if (waking)
+        waking--;
 }
 
 static void *thread(void *unused)

@@ -20,6 +20,12 @@ static inline void somebody_is_ready(void) {}
 
 static inline void begun(void) {}
 
+static inline void new_context(struct mpd_process *p, bool again)
+{
+    (void)p;
+    (void)again;
+}
+
 static inline void run(struct mpd_process *p, char *save)
 {
     mpd_now.current = p;

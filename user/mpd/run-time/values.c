@@ -113,17 +113,22 @@ static uint32_t random_state = 2463534242;
 void mpd_seed(mpd_real seed)
 {
     int64_t whole = seed > -9e18 && seed < 9e18 ? (int64_t)seed : 0;
-    random_state = (uint32_t)whole * 2654435761u ^ 2463534242u;
-    if (!random_state)
-        random_state = 1;
+    uint32_t state = (uint32_t)whole * 2654435761u ^ 2463534242u;
+    mpd_exclude(MPD_RANDOM);
+    random_state = state ? state : 1;
+    mpd_admit(MPD_RANDOM);
 }
 
 mpd_real mpd_random(mpd_real low, mpd_real high)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return low + (high - low) * (random_state / 4294967296.0);
+    mpd_exclude(MPD_RANDOM);
+    uint32_t state = random_state;
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    random_state = state;
+    mpd_admit(MPD_RANDOM);
+    return low + (high - low) * (state / 4294967296.0);
 }
 
 /* Strings. */
@@ -243,6 +248,7 @@ char *mpd_put_int(char *at, mpd_int n)
 _Noreturn void mpd_out_of_bounds(mpd_int i, const struct mpd_dimension *d, const char *location)
 {
     static char what[96];
+    mpd_ending();
     char *at = what;
     memcpy(at, "subscript ", 10);
     at = mpd_put_int(at + 10, i);
