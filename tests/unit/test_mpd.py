@@ -44,6 +44,26 @@ def test_the_suite_with_four_threads():
     assert not any(wrong), "\n".join(one for one in wrong if one)
 
 
+# Neither of the two waits, so that each stays on its thread.
+MESSAGES = """resource messages()
+  op ch(int n); sem done; int last
+  process producer { for [i = 1 to 200000] { while (?ch > 1000) skip; send ch(i) } }
+  process consumer { int n; for [i = 1 to 200000] { while (?ch == 0) skip; receive ch(n) }; last = n; V(done) }
+  P(done); write(last); flush(stdout); read(last)
+end
+"""
+
+
+def test_memory_of_messages_between_threads_is_taken_again(tmp_path):
+    source = tmp_path / "messages.mpd"
+    source.write_text(MESSAGES)
+    with subprocess.Popen([mpd.build_mpd(source, host=True, threads=4)], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout and running.stdout.readline() == "200000\n"
+        most = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{running.pid}/status").read_text())
+    assert running.returncode == 0 and most and int(most[1]) < 5_000, most      # 200,000 blocks are 19,000
+
+
 def free_ports(count):
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]

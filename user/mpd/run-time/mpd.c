@@ -154,7 +154,7 @@ _Noreturn void mpd_stk_corrupted(void)
 #define POOL_STEP 32
 
 struct pooled {
-    struct pooled *next;
+    struct pooled *next, *next_batch;
 };
 
 void *mpd_allocate(size_t size)
@@ -164,6 +164,68 @@ void *mpd_allocate(size_t size)
         mpd_error(mpd_location, "there is no memory left");
     return made;
 }
+
+#if MPD_THREADS > 1
+/* A thread that gives back what others have taken passes it on, a batch at once; else memory would grow for ever. */
+#define POOL_BATCH 16
+static struct pooled *shared[MPD_POOL_SIZES];
+
+static void share(size_t class)
+{
+    struct mpd_state *now = mpd_this_thread();
+    struct pooled *first = now->pool[class], *last = first;
+    for (int i = 1; i < POOL_BATCH; i++)
+        last = last->next;
+    now->pool[class] = last->next;
+    now->pooled[class] -= POOL_BATCH;
+    last->next = NULL;
+    mpd_exclude(MPD_POOL);
+    first->next_batch = shared[class];
+    __atomic_store_n(&shared[class], first, __ATOMIC_RELAXED);
+    mpd_admit(MPD_POOL);
+}
+
+static struct pooled *take_shared(size_t class)
+{
+    if (!__atomic_load_n(&shared[class], __ATOMIC_RELAXED))
+        return NULL;
+    mpd_exclude(MPD_POOL);
+    struct pooled *first = shared[class];
+    if (first)
+        __atomic_store_n(&shared[class], first->next_batch, __ATOMIC_RELAXED);
+    mpd_admit(MPD_POOL);
+    if (first)
+        mpd_now.pooled[class] = POOL_BATCH;
+    return first;
+}
+
+static inline void count_given(size_t class)
+{
+    if (++mpd_now.pooled[class] == 2 * POOL_BATCH)
+        share(class);
+}
+
+static inline void count_taken(size_t class)
+{
+    mpd_now.pooled[class]--;
+}
+#else
+static inline struct pooled *take_shared(size_t class)
+{
+    (void)class;
+    return NULL;
+}
+
+static inline void count_given(size_t class)
+{
+    (void)class;
+}
+
+static inline void count_taken(size_t class)
+{
+    (void)class;
+}
+#endif
 
 static void *pool_take(size_t size)
 {
@@ -176,8 +238,11 @@ static void *pool_take(size_t size)
     }
     void **pool = &mpd_now.pool[class];
     struct pooled *made = *pool;
+    if (!made)
+        made = take_shared(class);
     if (made) {
         *pool = made->next;
+        count_taken(class);
         return made;
     }
     return mpd_allocate(class * POOL_STEP);
@@ -194,6 +259,7 @@ static void pool_give(void *block, size_t size)
     void **pool = &mpd_now.pool[class];
     given->next = *pool;
     *pool = given;
+    count_given(class);
 }
 
 void *mpd_keep(void **list, size_t size)

@@ -43,6 +43,7 @@ struct mpd_state {
     mpd_file held_file; /* whose lock it has */
     char *idle_context;
     void *pool[MPD_POOL_SIZES];
+    int pooled[MPD_POOL_SIZES]; /* where there are several threads */
 };
 #define mpd_current mpd_now.current
 #define mpd_location mpd_now.location
@@ -55,7 +56,7 @@ void mpd_wait(struct mpd_sem *s, const char *location);
 void mpd_wake(struct mpd_sem *s);
 
 /* What threads must not use together, besides all that the lock protects; nothing else is waited for meanwhile. */
-enum mpd_exclusive { MPD_LIBRARY, MPD_FILES, MPD_RANDOM, MPD_EXCLUSIVES };
+enum mpd_exclusive { MPD_LIBRARY, MPD_FILES, MPD_RANDOM, MPD_POOL, MPD_EXCLUSIVES };
 
 /* Of a file that is open. */
 void mpd_usable(mpd_file file, const char *location);
