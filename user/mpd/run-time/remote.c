@@ -813,9 +813,8 @@ static bool remote_wait(mpd_int milliseconds)
         if (asking && milliseconds < 0) {
             asking = false;
             struct mpd_wire w = begin_message(NULL);
-            uint32_t sent = sum(sent_to), got = sum(got_from);
-            WIRE(&w, sent);
-            WIRE(&w, got);
+            uint32_t both[] = {sum(sent_to), sum(got_from)};
+            WIRE(&w, both);
             end_message(&w, IDLE, 1, asked);
         }
         /* The first one may compute for long without a look at what comes: it has more time. */
