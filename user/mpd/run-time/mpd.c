@@ -321,7 +321,7 @@ static const char *decimal(mpd_int n, char text[INT_SIZE])
     return at;
 }
 
-/* Loads before stores: behind a store, which goes out to memory, a load waits. Threads look at heads without the lock. */
+/* Loads before stores: behind a store, which goes out to memory, a load waits. Heads are read without the lock. */
 static inline void append(struct mpd_queue *q, struct mpd_process *p)
 {
     struct mpd_process *head = q->head, *tail = q->tail;
