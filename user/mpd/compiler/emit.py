@@ -1263,12 +1263,12 @@ class Emitter:
             case tree.For():
                 number = self.fresh()
 
-                def each():
+                def a_round():
                     self.put(f"rounds_{number} = mpd_next_round(rounds_{number});")
                     self.loop_body(one.body, number)
                 self.open()
                 self.put(f"int rounds_{number} = 0;")
-                self.quantified(one.quantifiers, each)
+                self.quantified(one.quantifiers, a_round)
                 self.put(f"exit_{number}: {UNUSED};")
                 self.put(f"mpd_rounds(rounds_{number});")
                 self.close()
