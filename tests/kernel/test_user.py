@@ -24,7 +24,7 @@ def run_program(folder, harts, sync, program, args="", more="", **boot_arguments
 def test_program_has_its_arguments_and_the_c_library(tmp_path, harts):
     run = run_program(tmp_path, harts, SCHEME_ON[harts], "hello", "first,second")
     assert run.status == 0, run.report()
-    assert "hello from hello, process 2 first second" in run.console
+    assert f"hello from hello, process 2 first second, harts {harts}" in run.console
 
 
 def test_status_of_the_program_is_that_of_the_run(tmp_path):

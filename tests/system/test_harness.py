@@ -1,5 +1,7 @@
 """The simulator's harness against a player of pin changes: what it loads, feeds, measures, writes and how it ends."""
 
+import os
+import select
 import signal
 import struct
 import subprocess
@@ -164,6 +166,33 @@ def test_interrupted_keeps_partial_results(binary, tmp_path, number, status):
     assert run.record["exit"]["kind"] == "interrupted"
     assert run.record["cycles"] > 10_000
     assert (out / "trace.csv").read_text().endswith("0,0,5,6\n")
+
+
+@pytest.mark.parametrize(("out", "err", "console", "shown"), [
+    ("terminal", "terminal", "tty", None), ("pipe", "terminal", "tty", "\r\x1b[K"), ("terminal", "pipe", "tty", "\n"),
+    ("terminal", "terminal", "none", "\r\x1b[K"), ("pipe", "pipe", "tty", "\n")])
+def test_progress_stays_out_of_the_targets_console(binary, tmp_path, out, err, console, shown):
+    """Nothing where the terminal is the console; else a line that is renewed on a terminal, lines in a pipe."""
+    main, terminal = os.openpty()
+    read, write = os.pipe()
+    ends = {"terminal": terminal, "pipe": write}
+    image = ending(at=400_000).image(tmp_path)
+    process = subprocess.Popen([binary, "--image", image, "--console", console, "--progress", "0.000001"],
+                               stdin=subprocess.DEVNULL, stdout=ends[out], stderr=ends[err])
+    os.close(write)
+    found = b""
+    while process.poll() is None or select.select([main], [], [], 0)[0]:     # what is not read would stop it
+        for file in select.select([main, read], [], [], 0.01)[0]:
+            found += os.read(file, 65536)
+    os.close(terminal)
+    while piece := os.read(read, 65536):
+        found += piece
+    os.close(main)
+    os.close(read)
+    assert process.returncode == 0
+    lines = found.decode(errors="replace").count(" ms simulated, cycles ")
+    assert bool(lines) == bool(shown), found
+    assert (b"\r\x1b[K" in found) == (shown == "\r\x1b[K"), found
 
 
 # What goes in

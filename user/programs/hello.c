@@ -1,7 +1,8 @@
-/* Says hello, with its arguments, through the C library: formatted output and memory from the heap. */
+/* Says hello, with its arguments and how many harts there are, through the C library. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "user/lib/system.h"
 
@@ -15,7 +16,7 @@ int main(int argc, char **argv)
         strlcat(text, " ", 256);
         strlcat(text, argv[i], 256);
     }
-    printf("hello from %s, process %d%s\n", argv[0], (int)getpid(), text);
+    printf("hello from %s, process %d%s, harts %ld\n", argv[0], (int)getpid(), text, sysconf(_SC_NPROCESSORS_ONLN));
     free(text);
     return 0;
 }
