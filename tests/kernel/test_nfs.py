@@ -11,7 +11,7 @@ import pytest
 
 from sim.images import programs
 from sim.images.kernel import SCHEMES
-from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command
+from tests.kernel.machine import CHECKS, CONSOLE_BAUD, DEVICES, DISK_BUILDS, command
 from tests.kernel.power_cuts import host
 from tests.kernel.test_fs import image
 
@@ -19,7 +19,7 @@ OURS = Path(__file__).parent / "programs"
 WIRES = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
 SERVER = "10.0.0.2"
 OPERATIONS = int(os.environ.get("NFS_OPERATIONS", "6"))
-SERIAL = {"unix": "serial", "tcpip": "serial"}
+SERIAL = CHECKS | {"unix": "serial", "tcpip": "serial"}
 
 
 def mounted(folder, sync, harts, program, files, more="", options="", build=None, max_cycles=150_000_000):
@@ -29,7 +29,8 @@ def mounted(folder, sync, harts, program, files, more="", options="", build=None
     both = f"hz=1000 console.baud={CONSOLE_BAUD}"
     out = folder / "out"
     words = command(out, harts, sync, f"run=user {both}", "file", CONSOLE_BAUD, 1, max_cycles,
-                    DISK_BUILDS[sync] | (build or {}) | {"nfs": "udp"}, None, DEVICES, files, hang_cycles=100_000_000)
+                    (build if build == SERIAL else DISK_BUILDS[sync] | (build or {})) | {"nfs": "udp"}, None, DEVICES,
+                    files, hang_cycles=100_000_000)
     words += ["--nodes", "2", *WIRES, "--node", f"0:disk={disk},write=copy,profile=fast"]
     for node, bootargs in nodes.items():
         words += ["--node", f"{node}:bootargs={bootargs} {both}"]
