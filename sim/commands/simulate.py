@@ -187,14 +187,7 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
     for option, path in (("--image", what.image), ("--send", attached.send)):
         if path:
             given.a_file(option, path)
-    given.written((("--wave", written.wave), ("--timeline", written.timeline), ("--flame", written.flame),
-                   ("--latencies", written.latencies), ("--samples", written.samples),
-                   ("--checkpoint", saved.checkpoint)), written.out)
-    for option, text in (("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end),
-                         ("--flame-begin", written.flame_begin), ("--flame-end", written.flame_end)):
-        given.moment(option, text, plain=True)
-    given.symbols(written.symbols or ())
-    given.moment("--checkpoint-at", saved.checkpoint_at, plain=False)
+    check_written(written, saved)
     given.nodes(several.node or (), several.nodes or 1, on.two_chips, written.out)
     ours = not what.image and not saved.restore
     given.pokes(attached.pokes or (), on.two_chips, [*words, f"seed={what.seed}"] if ours else None)
@@ -222,6 +215,18 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
         sys.exit(run_nodes([*command, *options_of(several.nodes, several.wire, several.latency, several.node or (),
                                                   several.jobs, wired)], several.nodes, written.out))
     os.execv(simulator, command)
+
+
+def check_written(written, saved):
+    """Failed, in one line, if something cannot be written, or a moment is none."""
+    given.written((("--wave", written.wave), ("--timeline", written.timeline), ("--flame", written.flame),
+                   ("--latencies", written.latencies), ("--samples", written.samples),
+                   ("--checkpoint", saved.checkpoint)), written.out)
+    for option, text in (("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end),
+                         ("--flame-begin", written.flame_begin), ("--flame-end", written.flame_end)):
+        given.moment(option, text, plain=True)
+    given.symbols(written.symbols or ())
+    given.moment("--checkpoint-at", saved.checkpoint_at, plain=False)
 
 
 def symbols_of(config, options, files, ours):
