@@ -337,6 +337,7 @@
 
 /* Sockets. Addresses and ports have the most significant byte first. */
 #define USER_AF_UNSPEC 0
+#define USER_AF_UNIX 1
 #define USER_AF_INET 2
 #define USER_SOCK_STREAM 1
 #define USER_SOCK_DGRAM 2

@@ -253,6 +253,28 @@ int descriptor_close_file(struct descriptors *d, uint32_t fd, const struct file 
     return close_one(d, fd, true, f);
 }
 
+int descriptor_open_both(struct descriptors *d, struct vm_map *map, uint32_t to, struct file *f[2], bool close_on_exec)
+{
+    unsigned opened = 0;
+    int fd[2], error = 0;
+    for (unsigned i = 0; i < 2; i++)
+        file_reference(f[i]); /* another thread may close a descriptor, and open it as something else */
+    for (; opened < 2 && !error; opened += !error) {
+        fd[opened] = descriptor_open(d, f[opened], 0, close_on_exec);
+        error = fd[opened] < 0 ? fd[opened] : 0;
+    }
+    if (!error)
+        error = copyout(map, to, fd, sizeof fd);
+    for (unsigned i = 0; i < 2; i++) {
+        if (i >= opened)
+            file_release(f[i]); /* no descriptor has it */
+        else if (error)
+            descriptor_close_file(d, (uint32_t)fd[i], f[i]);
+        file_release(f[i]);
+    }
+    return error;
+}
+
 /* From one to another that is not open. -EAGAIN: it is. */
 static int dup_to(struct descriptor *from, struct descriptor *to, bool close_on_exec)
 {

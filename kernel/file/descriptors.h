@@ -41,6 +41,11 @@ struct file *descriptor_file(struct descriptors *d, uint32_t fd);
  * -EMFILE, -ENOMEM: the reference is the caller's still.
  */
 int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool close_on_exec);
+/*
+ * As many for two files, whose references they become or which are released, and their numbers at `to`: 0, or an
+ * error, and none is open.
+ */
+int descriptor_open_both(struct descriptors *d, struct vm_map *map, uint32_t to, struct file *f[2], bool close_on_exec);
 int descriptor_close(struct descriptors *d, uint32_t fd);
 int descriptor_close_file(struct descriptors *d, uint32_t fd, const struct file *f); /* if it still is `f` */
 

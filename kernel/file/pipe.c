@@ -359,30 +359,13 @@ int fifo_open(const struct fifo_name *name, void *of, uint32_t kind, uint32_t fl
 /* Both ends, with their descriptors at `to`. */
 static int open_pipe(struct process *process, struct vm_map *map, uint32_t to, uint32_t flags)
 {
-    struct descriptors *d = descriptors_of(process);
     struct file *end[2];
-    unsigned opened = 0;
-    int fd[2], error = pipe_create(end);
+    int error = pipe_create(end);
     if (error)
         return error;
     for (unsigned i = 0; i < 2; i++)
         end[i]->flags |= flags & O_NONBLOCK;
-    for (unsigned i = 0; i < 2; i++)
-        file_reference(end[i]); /* another thread may close a descriptor, and open it as something else */
-    for (; opened < 2 && !error; opened += !error) {
-        fd[opened] = descriptor_open(d, end[opened], 0, flags & O_CLOEXEC);
-        error = fd[opened] < 0 ? fd[opened] : 0;
-    }
-    if (!error)
-        error = copyout(map, to, fd, sizeof fd);
-    for (unsigned i = 0; i < 2; i++) {
-        if (i >= opened)
-            file_release(end[i]); /* no descriptor has it */
-        else if (error)
-            descriptor_close_file(d, (uint32_t)fd[i], end[i]);
-        file_release(end[i]);
-    }
-    return error;
+    return descriptor_open_both(descriptors_of(process), map, to, end, flags & O_CLOEXEC);
 }
 
 static int sys_pipe(struct process *p, struct vm_map *map, const uint32_t *a)

@@ -67,65 +67,6 @@ void so_changed(struct socket *so)
     poll_wakeup();
 }
 
-/* Buffers ---------------------------------------------------------------------------------------------------------- */
-
-/* What fits behind the last packet is copied there, so that many small ones do not hold much memory. */
-void sb_append(struct sockbuf *sb, struct mbuf *m)
-{
-    struct mbuf *last = sb->tail;
-    uint32_t room = last ? (uint32_t)(last->m_buf + MBUF_BYTES - (last->m_data + last->m_len)) : 0;
-    sb->cc += m->m_len;
-    if (m->m_len <= room) {
-        memcpy(last->m_data + last->m_len, m->m_data, m->m_len);
-        last->m_len += m->m_len;
-        m_free(m);
-        return;
-    }
-    m->m_nextpkt = 0;
-    if (last)
-        last->m_nextpkt = m;
-    else
-        sb->head = m;
-    sb->tail = m;
-}
-
-void sb_drop(struct sockbuf *sb, uint32_t bytes)
-{
-    if (bytes > sb->cc)
-        panic("socket buffer: %lu bytes are dropped of %lu", (unsigned long)bytes, (unsigned long)sb->cc);
-    sb->cc -= bytes;
-    while (bytes) {
-        struct mbuf *m = sb->head;
-        if (bytes < m->m_len) {
-            m_adj(m, bytes);
-            return;
-        }
-        bytes -= m->m_len;
-        sb->head = m->m_nextpkt;
-        if (!sb->head)
-            sb->tail = 0;
-        m_free(m);
-    }
-}
-
-void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to)
-{
-    const struct mbuf *m = sb->head;
-    for (; bytes && from >= m->m_len; m = m->m_nextpkt)
-        from -= m->m_len;
-    for (; bytes; m = m->m_nextpkt, from = 0) {
-        uint32_t n = MIN(m->m_len - from, bytes);
-        memcpy(to, m->m_data + from, n);
-        to += n;
-        bytes -= n;
-    }
-}
-
-void sb_flush(struct sockbuf *sb)
-{
-    sb_drop(sb, sb->cc);
-}
-
 bool so_append(struct socket *so, struct mbuf *chain)
 {
     bool sends = !(so->state & SS_CANTSEND);
@@ -252,30 +193,6 @@ static void turn_ends(struct socket *so, bool *taken)
     so_changed(so);
 }
 
-/* Moves up to `most` bytes of the caller's into packets, a list of them. It is shorter, or 0, where *error says why. */
-static struct mbuf *taken_in(struct transfer *t, uint32_t most, int *error)
-{
-    struct mbuf *chain = 0, **end = &chain;
-    *error = 0;
-    while (t->left && most) {
-        struct mbuf *m = m_get();
-        if (!m) {
-            *error = -ENOBUFS;
-            break;
-        }
-        m->m_len = MIN(MIN(t->left, most), MBUF_BYTES);
-        *error = transfer_in(t, m->m_data, m->m_len);
-        if (*error) {
-            m_free(m);
-            break;
-        }
-        most -= m->m_len;
-        *end = m;
-        end = &m->m_nextpkt;
-    }
-    return chain;
-}
-
 int so_send(struct socket *so, struct transfer *t, bool waits)
 {
     int done = 0;
@@ -290,7 +207,7 @@ int so_send(struct socket *so, struct transfer *t, bool waits)
             break;
         }
         so_unlock(&so->lock);
-        struct mbuf *chain = taken_in(t, (uint32_t)space, &error);
+        struct mbuf *chain = sb_taken_in(t, (uint32_t)space, &error);
         uint32_t bytes = m_length(chain);
         int sent = chain ? inet_send(so, chain) : 0;
         if (!sent)
@@ -446,9 +363,11 @@ static int close_connection(struct socket *so, void *arg)
     return 0;
 }
 
+/* A file that has lost its socket to its queue again closes nothing. */
 static void socket_close(struct file *f)
 {
-    inet_call(socket_of(f), close_connection, 0);
+    if (f->data)
+        inet_call(socket_of(f), close_connection, 0);
 }
 
 static int socket_stat(struct file *f, struct user_stat *to)

@@ -84,6 +84,11 @@ void sb_append(struct sockbuf *sb, struct mbuf *m);
 void sb_drop(struct sockbuf *sb, uint32_t bytes);
 void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to);
 void sb_flush(struct sockbuf *sb);
+/*
+ * Without a lock: up to `most` bytes of the caller's are moved into packets, a list of them. It is shorter, or 0, where
+ * *error says why.
+ */
+struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, int *error);
 bool so_append(struct socket *so,
                struct mbuf *chain); /* to what is sent, consumes it; false: nothing is sent any more */
 

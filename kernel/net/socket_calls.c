@@ -16,6 +16,7 @@
 #include "net/in.h"
 #include "net/loop.h"
 #include "net/net.h"
+#include "net/pair.h"
 #include "net/socket.h"
 #include "net/tcp.h"
 
@@ -51,8 +52,8 @@ int net_start(void)
 #endif
 
 /*
- * A call on a socket, whose descriptor is its first argument; `file` has a reference. There is a function for streams
- * and one for datagrams.
+ * A call on a socket, whose descriptor is its first argument; `file` has a reference. There is a function for streams,
+ * one for datagrams and one for pairs.
  */
 struct call {
     struct process *process;
@@ -60,18 +61,25 @@ struct call {
     const uint32_t *a;
     struct file *file;
     struct socket *so;
-    struct datagram *datagram; /* one of the two is 0 */
+    struct datagram *datagram;
+    struct pair_end *pair; /* two of the three are 0 */
 };
 typedef int call_fn(const struct call *c);
 
-static int on_socket(struct process *p, struct vm_map *map, const uint32_t *a, call_fn *of_stream, call_fn *of_datagram)
+struct call_of { /* the three functions */
+    call_fn *stream, *datagram, *pair;
+};
+
+static int on_socket(struct process *p, struct vm_map *map, const uint32_t *a, const struct call_of *of)
 {
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
     int error = f ? -ENOTSOCK : -EBADF;
     if (f && f->ops == &socket_ops)
-        error = of_stream(&(struct call){p, map, a, f, f->data, 0});
+        error = of->stream(&(struct call){p, map, a, f, f->data, 0, 0});
     else if (f && f->ops == &datagram_ops)
-        error = of_datagram(&(struct call){p, map, a, f, 0, f->data});
+        error = of->datagram(&(struct call){p, map, a, f, 0, f->data, 0});
+    else if (f && f->ops == &pair_ops)
+        error = of->pair(&(struct call){p, map, a, f, 0, 0, f->data});
     if (f)
         file_release(f);
     return error;
@@ -83,10 +91,10 @@ static int is_not_for_it(const struct call *c)
     return -EOPNOTSUPP;
 }
 
-#define SOCKET_CALL(NUMBER, name, of_stream, of_datagram)                           \
+#define SOCKET_CALL(NUMBER, name, ...)                                              \
     static int sys_##name(struct process *p, struct vm_map *map, const uint32_t *a) \
     {                                                                               \
-        return on_socket(p, map, a, of_stream, of_datagram);                        \
+        return on_socket(p, map, a, &(const struct call_of){__VA_ARGS__});          \
     }                                                                               \
     SYSCALL(NUMBER, sys_##name)
 
@@ -138,7 +146,7 @@ static struct user_sockaddr_in address_of(uint32_t ip, uint32_t port)
 }
 
 /* To `at`, of the length that stands at `length_at`, which becomes the address's own; nowhere if `at` is 0. */
-static int address_out(struct vm_map *map, uint32_t at, uint32_t length_at, const struct user_sockaddr_in *from)
+static int address_out(struct vm_map *map, uint32_t at, uint32_t length_at, const void *from, uint32_t bytes)
 {
     uint32_t length;
     if (!at)
@@ -147,8 +155,8 @@ static int address_out(struct vm_map *map, uint32_t at, uint32_t length_at, cons
     if (!error && (int32_t)length < 0)
         error = -EINVAL;
     if (!error)
-        error = copyout(map, at, from, length < sizeof *from ? length : sizeof *from);
-    length = sizeof *from;
+        error = copyout(map, at, from, MIN(length, bytes));
+    length = bytes;
     return error ? error : copyout(map, length_at, &length, sizeof length);
 }
 
@@ -217,6 +225,19 @@ static int sys_socket(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_SOCKET, sys_socket);
 
+/* Both ends, with their descriptors at a[3]. Nothing of the network is started for them. */
+static int sys_socketpair(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *end[2];
+    if (a[0] != USER_AF_UNIX)
+        return a[0] == USER_AF_INET ? -EOPNOTSUPP : -EAFNOSUPPORT;
+    if ((a[1] & ~(USER_SOCK_NONBLOCK | USER_SOCK_CLOEXEC)) != USER_SOCK_STREAM || a[2] > 1)
+        return -EPROTONOSUPPORT;
+    int error = pair_create(end, a[1] & USER_SOCK_NONBLOCK ? O_NONBLOCK : 0);
+    return error ? error : descriptor_open_both(descriptors_of(p), map, a[3], end, a[1] & USER_SOCK_CLOEXEC);
+}
+SYSCALL(SYS_SOCKETPAIR, sys_socketpair);
+
 static int bind_to(struct socket *so, void *arg)
 {
     const struct user_sockaddr_in *to = arg;
@@ -236,7 +257,7 @@ static int bind_datagram(const struct call *c)
     int error = address_in(c->map, c->a[1], c->a[2], &to);
     return error ? error : datagram_bind(c->datagram, ip_of(&to), port_of(&to));
 }
-SOCKET_CALL(SYS_BIND, bind, bind_stream, bind_datagram);
+SOCKET_CALL(SYS_BIND, bind, bind_stream, bind_datagram, is_not_for_it);
 
 static int begin_to_listen(struct socket *so, void *arg)
 {
@@ -257,7 +278,7 @@ static int listen_stream(const struct call *c)
 {
     return on_connection(c->so, begin_to_listen, &(int){(int)c->a[1]});
 }
-SOCKET_CALL(SYS_LISTEN, listen, listen_stream, is_not_for_it);
+SOCKET_CALL(SYS_LISTEN, listen, listen_stream, is_not_for_it, is_not_for_it);
 
 /* The next connection of the queue, with the queue's reference; 0: *error says why. */
 static struct socket *next_connection(struct socket *so, const struct file *f, int *error)
@@ -278,16 +299,41 @@ static struct socket *next_connection(struct socket *so, const struct file *f, i
     return of;
 }
 
+static void has_descriptor(struct socket *so, bool has)
+{
+    so_lock(&so->lock);
+    so->state = has ? so->state & ~SS_NO_DESCRIPTOR : so->state | SS_NO_DESCRIPTOR;
+    so_unlock(&so->lock);
+}
+
+/* A connection that gets no descriptor is the next one of its queue again. */
+static void accept_put_back(struct socket *so, struct socket *of, struct file *f)
+{
+    if (f) {
+        f->data = 0; /* the socket is not closed with it */
+        file_release(f);
+    }
+    has_descriptor(of, false);
+    so_lock(&so->lock);
+    STAILQ_INSERT_HEAD(&so->queue, of, queue_link);
+    so->queued++;
+    so_changed(so);
+    so_unlock(&so->lock);
+}
+
 static int accepted(const struct call *c, struct socket *of)
 {
     const struct inpcb *inp = &of->tcb->inp;
     struct user_sockaddr_in from = address_of(inp->faddr, inp->fport);
-    so_lock(&of->lock);
-    of->state &= ~SS_NO_DESCRIPTOR;
-    so_unlock(&of->lock);
-    int fd = open_descriptor(c->process, of, 0);
-    int error = fd < 0 ? fd : address_out(c->map, c->a[1], c->a[2], &from);
-    if (fd >= 0 && error)
+    struct file *f = file_of(&socket_ops, of, 0);
+    has_descriptor(of, true);
+    int fd = f ? descriptor_open(descriptors_of(c->process), f, 0, false) : -ENOMEM;
+    if (fd < 0) {
+        accept_put_back(c->so, of, f);
+        return fd;
+    }
+    int error = address_out(c->map, c->a[1], c->a[2], &from, sizeof from);
+    if (error)
         descriptor_close(descriptors_of(c->process), (uint32_t)fd);
     return error ? error : fd;
 }
@@ -301,7 +347,7 @@ static int accept_stream(const struct call *c)
     inet_leave();
     return fd;
 }
-SOCKET_CALL(SYS_ACCEPT, accept, accept_stream, is_not_for_it);
+SOCKET_CALL(SYS_ACCEPT, accept, accept_stream, is_not_for_it, is_not_for_it);
 
 /* Until it is connected or not; a second call after an interrupted one waits for the first one's connection. */
 static int wait_for_connection(struct socket *so, const struct file *f)
@@ -357,7 +403,7 @@ static int connect_datagram(const struct call *c)
         return datagram_connect(c->datagram, 0, 0);
     return error ? error : datagram_connect(c->datagram, ip_of(&to), port_of(&to));
 }
-SOCKET_CALL(SYS_CONNECT, connect, connect_stream, connect_datagram);
+SOCKET_CALL(SYS_CONNECT, connect, connect_stream, connect_datagram, is_not_for_it);
 
 static int socket_shut_down(struct socket *so, void *arg)
 {
@@ -387,7 +433,12 @@ static int shutdown_datagram(const struct call *c)
     uint32_t how = c->a[1];
     return how > USER_SHUT_RDWR ? -EINVAL : datagram_shut(c->datagram, how != USER_SHUT_WR, how != USER_SHUT_RD);
 }
-SOCKET_CALL(SYS_SHUTDOWN, shutdown, shutdown_stream, shutdown_datagram);
+static int shutdown_pair(const struct call *c)
+{
+    uint32_t how = c->a[1];
+    return how > USER_SHUT_RDWR ? -EINVAL : pair_shut(c->pair, how != USER_SHUT_WR, how != USER_SHUT_RD);
+}
+SOCKET_CALL(SYS_SHUTDOWN, shutdown, shutdown_stream, shutdown_datagram, shutdown_pair);
 
 static int own_name(struct socket *so, void *arg)
 {
@@ -407,7 +458,14 @@ static int name_out(const struct call *c, inet_fn *which)
 {
     struct user_sockaddr_in name;
     int error = on_connection(c->so, which, &name);
-    return error ? error : address_out(c->map, c->a[1], c->a[2], &name);
+    return error ? error : address_out(c->map, c->a[1], c->a[2], &name, sizeof name);
+}
+
+/* An end of a pair has none: its family is all that is said. */
+static int name_of_pair(const struct call *c)
+{
+    uint16_t family = USER_AF_UNIX;
+    return address_out(c->map, c->a[1], c->a[2], &family, sizeof family);
 }
 
 static int getsockname_stream(const struct call *c)
@@ -419,9 +477,9 @@ static int getsockname_datagram(const struct call *c)
 {
     struct ends of = datagram_ends(c->datagram);
     struct user_sockaddr_in name = address_of(of.laddr, of.lport);
-    return address_out(c->map, c->a[1], c->a[2], &name);
+    return address_out(c->map, c->a[1], c->a[2], &name, sizeof name);
 }
-SOCKET_CALL(SYS_GETSOCKNAME, getsockname, getsockname_stream, getsockname_datagram);
+SOCKET_CALL(SYS_GETSOCKNAME, getsockname, getsockname_stream, getsockname_datagram, name_of_pair);
 
 static int getpeername_stream(const struct call *c)
 {
@@ -432,9 +490,9 @@ static int getpeername_datagram(const struct call *c)
 {
     struct ends of = datagram_ends(c->datagram);
     struct user_sockaddr_in name = address_of(of.faddr, of.fport);
-    return of.fport ? address_out(c->map, c->a[1], c->a[2], &name) : -ENOTCONN;
+    return of.fport ? address_out(c->map, c->a[1], c->a[2], &name, sizeof name) : -ENOTCONN;
 }
-SOCKET_CALL(SYS_GETPEERNAME, getpeername, getpeername_stream, getpeername_datagram);
+SOCKET_CALL(SYS_GETPEERNAME, getpeername, getpeername_stream, getpeername_datagram, name_of_pair);
 
 /* Whether the call may wait, by its flags, of which `others` may be there besides; else -EOPNOTSUPP. */
 static int call_waits(const struct call *c, uint32_t others)
@@ -445,21 +503,24 @@ static int call_waits(const struct call *c, uint32_t others)
 }
 
 /* Whoever has a connection gives no address, and one that is given is not looked at, as Linux does it. */
-static int sendto_stream(const struct call *c)
+static int send_bytes(const struct call *c)
 {
     struct transfer t = {.map = c->map, .at = c->a[1], .left = MIN(c->a[2], INT32_MAX)};
     int waits = call_waits(c, USER_MSG_NOSIGNAL);
-    int n = waits < 0 ? waits : so_send(c->so, &t, waits);
+    int n = waits < 0 ? waits : c->so ? so_send(c->so, &t, waits) : pair_send(c->pair, &t, waits);
     if (n == -EPIPE && !(c->a[3] & USER_MSG_NOSIGNAL))
         file_broken_pipe();
     return n;
 }
 
-static int recvfrom_stream(const struct call *c)
+static int receive_bytes(const struct call *c)
 {
     struct transfer t = {.map = c->map, .at = c->a[1], .left = MIN(c->a[2], INT32_MAX)};
     int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL);
-    return waits < 0 ? waits : so_receive(c->so, &t, waits, c->a[3] & USER_MSG_PEEK, c->a[3] & USER_MSG_WAITALL);
+    bool peek = c->a[3] & USER_MSG_PEEK, all = c->a[3] & USER_MSG_WAITALL;
+    if (waits < 0)
+        return waits;
+    return c->so ? so_receive(c->so, &t, waits, peek, all) : pair_receive(c->pair, &t, waits, peek, all);
 }
 
 /* To the address, if there is one. */
@@ -475,7 +536,7 @@ static int sendto_datagram(const struct call *c)
         error = -EINVAL;
     return error ? error : datagram_send(c->datagram, &t, ip_of(&to), port_of(&to));
 }
-SOCKET_CALL(SYS_SENDTO, sendto, sendto_stream, sendto_datagram);
+SOCKET_CALL(SYS_SENDTO, sendto, send_bytes, sendto_datagram, send_bytes);
 
 static int recvfrom_datagram(const struct call *c)
 {
@@ -484,10 +545,10 @@ static int recvfrom_datagram(const struct call *c)
     int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL); /* one datagram is all */
     int n = waits < 0 ? waits : datagram_receive(c->datagram, &t, &from, waits, c->a[3] & USER_MSG_PEEK);
     struct user_sockaddr_in name = address_of(from.faddr, from.fport);
-    int error = n >= 0 ? address_out(c->map, c->a[4], c->a[5], &name) : n;
+    int error = n >= 0 ? address_out(c->map, c->a[4], c->a[5], &name, sizeof name) : n;
     return error ? error : n;
 }
-SOCKET_CALL(SYS_RECVFROM, recvfrom, recvfrom_stream, recvfrom_datagram);
+SOCKET_CALL(SYS_RECVFROM, recvfrom, receive_bytes, recvfrom_datagram, receive_bytes);
 
 struct option {
     uint32_t level, name;
@@ -503,8 +564,9 @@ static int do_option(struct socket *so, void *arg)
 
 static int option(const struct call *c, struct option *o)
 {
-    return c->so ? on_connection(c->so, do_option, o)
-                 : datagram_option(c->datagram, o->level, o->name, &o->value, o->set);
+    return c->so     ? on_connection(c->so, do_option, o)
+           : c->pair ? pair_option(c->pair, o->level, o->name, &o->value, o->set)
+                     : datagram_option(c->datagram, o->level, o->name, &o->value, o->set);
 }
 
 static int set_option(const struct call *c)
@@ -515,7 +577,7 @@ static int set_option(const struct call *c)
     int error = copyin(c->map, &o.value, c->a[3], sizeof o.value);
     return error ? error : option(c, &o);
 }
-SOCKET_CALL(SYS_SETSOCKOPT, setsockopt, set_option, set_option);
+SOCKET_CALL(SYS_SETSOCKOPT, setsockopt, set_option, set_option, set_option);
 
 static int get_option(const struct call *c)
 {
@@ -531,4 +593,4 @@ static int get_option(const struct call *c)
         error = copyout(c->map, c->a[3], &o.value, sizeof o.value);
     return error ? error : copyout(c->map, c->a[4], &length, sizeof length);
 }
-SOCKET_CALL(SYS_GETSOCKOPT, getsockopt, get_option, get_option);
+SOCKET_CALL(SYS_GETSOCKOPT, getsockopt, get_option, get_option, get_option);

@@ -23,6 +23,12 @@ int socket(int domain, int type, int protocol)
     return call(SYS_SOCKET, (uint32_t)domain, (uint32_t)type, (uint32_t)protocol);
 }
 
+int socketpair(int domain, int type, int protocol, int fd[2])
+{
+    return with_errno(
+        system_call6(SYS_SOCKETPAIR, (uint32_t)domain, (uint32_t)type, (uint32_t)protocol, word(fd), 0, 0));
+}
+
 int bind(int fd, const struct sockaddr *address, socklen_t length)
 {
     return call(SYS_BIND, (uint32_t)fd, word(address), length);

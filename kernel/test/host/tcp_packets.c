@@ -2,9 +2,9 @@
  * TCP by packet scripts (packets/README.md): frames in, frames out with their times, and what calls return, of each
  * script with numbers of sequence that begin at several places. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
  * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
- * net/socket.c net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c net/tcp_sack.c net/tcp_output.c
- * net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c. Options: ZONE_DEBUG=0
- * TCPIP_FILE="net/policy/connection.h"
+ * net/socket.c net/sockbuf.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c
+ * net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
+ * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
  */
 #include "test/host/tcp_world.h"
 

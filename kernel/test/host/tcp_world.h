@@ -348,6 +348,13 @@ int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool c
     return -EMFILE;
 }
 
+int descriptor_open_both(struct descriptors *d, struct vm_map *map, uint32_t to, struct file *f[2], bool close_on_exec)
+{
+    (void)d, (void)map, (void)to, (void)f, (void)close_on_exec;
+    CHECK(false); /* pair.c of this folder has pairs */
+    return -EMFILE;
+}
+
 int descriptor_close(struct descriptors *d, uint32_t fd)
 {
     (void)d;

@@ -267,6 +267,43 @@ static void datagrams(void)
     expect("close", close(fd) | close(other), 0);
 }
 
+/* A pair: both ways, its end, and what is no pair. */
+static void pair(void)
+{
+    int fd[2], there;
+    char bytes[20000], got[20000];
+    struct sockaddr of;
+    socklen_t length = sizeof of;
+    FAILS(socketpair(AF_INET, SOCK_STREAM, 0, fd), EOPNOTSUPP);
+    FAILS(socketpair(AF_UNIX, SOCK_DGRAM, 0, fd), EPROTONOSUPPORT);
+    FAILS(socketpair(99, SOCK_STREAM, 0, fd), EAFNOSUPPORT);
+    FAILS(socketpair(AF_UNIX, SOCK_STREAM, 0, (int *)16), EFAULT);
+    expect("socketpair", socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd), 0);
+    expect("O_NONBLOCK", !!(fcntl(fd[1], F_GETFL) & O_NONBLOCK), 1);
+    expect("FD_CLOEXEC", fcntl(fd[1], F_GETFD), FD_CLOEXEC);
+    expect("getsockname", getsockname(fd[0], &of, &length), 0);
+    expect("its family", of.sa_family, AF_UNIX);
+    expect("its length", length, sizeof of.sa_family);
+    FAILS(bind(fd[0], &of, sizeof of), EOPNOTSUPP);
+    FAILS(read(fd[0], got, 4), EAGAIN);
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 7);
+    long went = write(fd[0], bytes, sizeof bytes), came = 0, n;
+    expect("more than one call takes", went > 4096 && went < (long)sizeof bytes, 1);
+    expect("FIONREAD", ioctl(fd[1], FIONREAD, &there) | (there != went), 0);
+    expect("back", write(fd[1], "back", 4), 4);
+    while ((n = read(fd[1], got + came, 3000)) > 0)
+        came += n;
+    expect("what came", came, went);
+    expect("its bytes", memcmp(got, bytes, (size_t)went), 0);
+    expect("shutdown", shutdown(fd[1], SHUT_WR), 0);
+    expect("recv", recv(fd[0], got, 9, MSG_WAITALL), 4);
+    expect("the end", read(fd[0], got, 9), 0);
+    expect("close", close(fd[1]), 0);
+    FAILS(send(fd[0], bytes, 4, MSG_NOSIGNAL), EPIPE);
+    expect("close", close(fd[0]), 0);
+}
+
 /* Datagrams longer than a frame cross the loop-back as they were, and one to all hosts comes to this one, too. */
 static void long_datagrams(void)
 {
@@ -314,6 +351,7 @@ int main(void)
     loop_back();
     datagrams();
     long_datagrams();
+    pair();
     names_of_hosts();
     printf("@sockets wrong=%d\n", wrong);
     return wrong;

@@ -1,4 +1,4 @@
-/* Sockets (user/abi.h): streams and datagrams of the internet's protocols. */
+/* Sockets (user/abi.h): streams and datagrams of the internet's protocols, and pairs. */
 #ifndef _SYS_SOCKET_H
 #define _SYS_SOCKET_H
 
@@ -15,7 +15,11 @@ struct sockaddr {
 };
 
 #define AF_UNSPEC 0
+#define AF_UNIX 1
+#define AF_LOCAL AF_UNIX
 #define AF_INET 2
+#define PF_UNIX AF_UNIX
+#define PF_LOCAL AF_LOCAL
 #define PF_INET AF_INET
 #define SOCK_STREAM 1
 #define SOCK_DGRAM 2
@@ -40,6 +44,8 @@ struct sockaddr {
 #define SOMAXCONN 128
 
 int socket(int domain, int type, int protocol);
+/* AF_UNIX and SOCK_STREAM only. */
+int socketpair(int domain, int type, int protocol, int fd[2]);
 int bind(int fd, const struct sockaddr *address, socklen_t length);
 int listen(int fd, int backlog);
 int accept(int fd, struct sockaddr *address, socklen_t *length);

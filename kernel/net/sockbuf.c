@@ -1,0 +1,87 @@
+/* Buffers of sockets (socket.h): lists of packets. */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/minmax.h"
+#include "lib/panic.h"
+#include "net/socket.h"
+
+/* What fits behind the last packet is copied there, so that many small ones do not hold much memory. */
+void sb_append(struct sockbuf *sb, struct mbuf *m)
+{
+    struct mbuf *last = sb->tail;
+    uint32_t room = last ? (uint32_t)(last->m_buf + MBUF_BYTES - (last->m_data + last->m_len)) : 0;
+    sb->cc += m->m_len;
+    if (m->m_len <= room) {
+        memcpy(last->m_data + last->m_len, m->m_data, m->m_len);
+        last->m_len += m->m_len;
+        m_free(m);
+        return;
+    }
+    m->m_nextpkt = 0;
+    if (last)
+        last->m_nextpkt = m;
+    else
+        sb->head = m;
+    sb->tail = m;
+}
+
+void sb_drop(struct sockbuf *sb, uint32_t bytes)
+{
+    if (bytes > sb->cc)
+        panic("socket buffer: %lu bytes are dropped of %lu", (unsigned long)bytes, (unsigned long)sb->cc);
+    sb->cc -= bytes;
+    while (bytes) {
+        struct mbuf *m = sb->head;
+        if (bytes < m->m_len) {
+            m_adj(m, bytes);
+            return;
+        }
+        bytes -= m->m_len;
+        sb->head = m->m_nextpkt;
+        if (!sb->head)
+            sb->tail = 0;
+        m_free(m);
+    }
+}
+
+void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to)
+{
+    const struct mbuf *m = sb->head;
+    for (; bytes && from >= m->m_len; m = m->m_nextpkt)
+        from -= m->m_len;
+    for (; bytes; m = m->m_nextpkt, from = 0) {
+        uint32_t n = MIN(m->m_len - from, bytes);
+        memcpy(to, m->m_data + from, n);
+        to += n;
+        bytes -= n;
+    }
+}
+
+void sb_flush(struct sockbuf *sb)
+{
+    sb_drop(sb, sb->cc);
+}
+
+struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, int *error)
+{
+    struct mbuf *chain = 0, **end = &chain;
+    *error = 0;
+    while (t->left && most) {
+        struct mbuf *m = m_get();
+        if (!m) {
+            *error = -ENOBUFS;
+            break;
+        }
+        m->m_len = MIN(MIN(t->left, most), MBUF_BYTES);
+        *error = transfer_in(t, m->m_data, m->m_len);
+        if (*error) {
+            m_free(m);
+            break;
+        }
+        most -= m->m_len;
+        *end = m;
+        end = &m->m_nextpkt;
+    }
+    return chain;
+}

@@ -1,0 +1,231 @@
+/*
+ * Sockets: pairs, and streams and datagrams over the loop-back: what calls give in each state of a connection, what
+ * poll says, which flags do what. Whatever has to come first is waited for.
+ */
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "say.h"
+
+static char bytes[30000], got[sizeof bytes];
+static volatile sig_atomic_t signals;
+
+static void count(int number)
+{
+    (void)number;
+    signals++;
+}
+
+static void show_state(const char *what, int fd)
+{
+    struct pollfd p = {fd, POLLIN | POLLOUT, 0};
+    poll(&p, 1, 0);
+    say("%s:%s%s%s%s", what, p.revents & POLLIN ? " IN" : "", p.revents & POLLOUT ? " OUT" : "",
+        p.revents & POLLERR ? " ERR" : "", p.revents & POLLHUP ? " HUP" : "");
+}
+
+/* Until there is something to be read. */
+static int comes(int fd)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 10000);
+}
+
+static struct sockaddr *at(struct sockaddr_in *of, unsigned ip, unsigned port)
+{
+    *of = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
+    of->sin_addr.s_addr = htonl(ip);
+    return (struct sockaddr *)of;
+}
+
+#define LOCAL 0x7f000001u
+
+static unsigned port_of(int fd)
+{
+    struct sockaddr_in of;
+    socklen_t length = sizeof of;
+    getsockname(fd, (struct sockaddr *)&of, &length);
+    return ntohs(of.sin_port);
+}
+
+/* What one that is connected can do; `to` is its other end, where `from` sends. */
+static void flags(const char *what, int from, int to)
+{
+    say("%s", what);
+    fcntl(to, F_SETFL, O_NONBLOCK);
+    SAID(recv(to, got, 10, 0));
+    SAID(recv(to, got, 10, MSG_PEEK));
+    fcntl(to, F_SETFL, 0);
+    SAID(recv(to, got, 10, MSG_DONTWAIT));
+    SAID(send(from, "0123456789", 10, MSG_DONTWAIT | MSG_NOSIGNAL));
+    SAID(comes(to));
+    SAID(recv(to, got, 4, MSG_PEEK));
+    SAID(recv(to, got, 20, MSG_PEEK | MSG_DONTWAIT));
+    SAID(recv(to, got, 0, 0));
+    SAID(recv(to, got, 4, MSG_WAITALL));
+    say("%.4s", got);
+    SAID(recv(to, NOWHERE, 4, 0));
+    SAID(send(from, NOWHERE, 4, 0));
+    SAID(recv(to, got, 20, 0));
+    say("%.6s", got);
+    show_state("both are open", to);
+}
+
+/* The end of each half, of one end and of the other. */
+static void ends_of(int a, int b)
+{
+    SAID(send(a, "12345", 5, 0));
+    SAID(shutdown(a, SHUT_WR));
+    SAID(comes(b));
+    show_state("the other one sends no more", b);
+    SAID(recv(b, got, 20, MSG_WAITALL));
+    SAID(recv(b, got, 20, 0));
+    SAID(recv(b, got, 20, MSG_PEEK));
+    signals = 0;
+    SAID(send(a, "x", 1, MSG_NOSIGNAL));
+    say("signals %d", (int)signals);
+    SAID(send(a, "x", 1, 0));
+    SAID(write(a, "x", 1));
+    say("signals %d", (int)signals);
+    SAID(send(b, "back", 4, 0));
+    SAID(recv(a, got, 4, MSG_WAITALL));
+    SAID(shutdown(b, SHUT_WR));
+    SAID(comes(a));
+    SAID(recv(a, got, 4, 0));
+    show_state("both have ended", a);
+    SAID(shutdown(a, 3));
+    SAID(close(a));
+    SAID(close(b));
+}
+
+static void pairs(void)
+{
+    int fd[2], n = 0;
+    socklen_t length = sizeof n;
+    SAID(socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
+    show_state("a new one", fd[0]);
+    flags("a pair", fd[0], fd[1]);
+    SAID(getsockopt(fd[0], SOL_SOCKET, SO_TYPE, &n, &length));
+    say("type %d, length %u", n == SOCK_STREAM, (unsigned)length);
+    SAID(send(fd[0], "abc", 3, 0));
+    SAID(ioctl(fd[1], FIONREAD, &n));
+    say("there are %d", n);
+    SAID(recv(fd[1], got, 9, 0));
+    ends_of(fd[0], fd[1]);
+    SAID(socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
+    SAID(send(fd[0], "unread", 6, 0));
+    SAID(send(fd[1], "read", 4, 0));
+    SAID(close(fd[1]));
+    show_state("the other one went with something unread", fd[0]);
+    SAID(recv(fd[0], got, 4, 0));
+    SAID(recv(fd[0], got, 4, 0));
+    SAID(recv(fd[0], got, 4, 0));
+    SAID(send(fd[0], "x", 1, MSG_NOSIGNAL));
+    SAID(close(fd[0]));
+    SAID(socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
+    SAID(shutdown(fd[0], SHUT_RD));
+    SAID(send(fd[1], "x", 1, MSG_NOSIGNAL));
+    SAID(recv(fd[0], got, 1, 0));
+    show_state("one that receives no more", fd[0]);
+    show_state("and the other", fd[1]);
+    SAID(close(fd[0]));
+    SAID(close(fd[1]));
+    SAID(socketpair(AF_UNIX, SOCK_STREAM, 0, NOWHERE));
+    SAID(socketpair(AF_INET, SOCK_STREAM, 0, fd));
+}
+
+static void streams(void)
+{
+    struct sockaddr_in of;
+    int listening = socket(AF_INET, SOCK_STREAM, 0), a, b, other, value = 0;
+    socklen_t length = sizeof value;
+    SAID(accept(listening, 0, 0));
+    SAID(bind(listening, at(&of, LOCAL, 0), sizeof of));
+    SAID(listen(listening, 2));
+    unsigned port = port_of(listening);
+    other = socket(AF_INET, SOCK_STREAM, 0);
+    SAID(bind(other, at(&of, 0, port), sizeof of));
+    SAID(bind(other, at(&of, LOCAL, port), sizeof of));
+    SAID(bind(other, at(&of, LOCAL + 1, port), sizeof of));
+    SAID(close(other));
+    a = socket(AF_INET, SOCK_STREAM, 0);
+    SAID(send(a, "x", 1, MSG_NOSIGNAL));
+    SAID(recv(a, got, 1, 0));
+    SAID(connect(a, at(&of, LOCAL, port), sizeof of));
+    SAID(connect(a, at(&of, LOCAL, port), sizeof of));
+    SAID(comes(listening));
+    b = accept(listening, 0, 0);
+    flags("a connection", a, b);
+    SAID(getsockopt(a, SOL_SOCKET, SO_ERROR, &value, &length));
+    ends_of(a, b);
+    SAID(close(listening));
+    a = socket(AF_INET, SOCK_STREAM, 0);
+    SAID(connect(a, at(&of, LOCAL, port), sizeof of));
+    SAID(close(a));
+}
+
+static void a_reset(void)
+{
+    struct sockaddr_in of;
+    int listening = socket(AF_INET, SOCK_STREAM, 0), a = socket(AF_INET, SOCK_STREAM, 0), b;
+    bind(listening, at(&of, LOCAL, 0), sizeof of);
+    listen(listening, 1);
+    SAID(connect(a, at(&of, LOCAL, port_of(listening)), sizeof of));
+    b = accept(listening, 0, 0);
+    SAID(send(a, "unread", 6, 0));
+    SAID(comes(b));
+    SAID(close(b));
+    SAID(comes(a));
+    show_state("the other one went with something unread", a);
+    SAID(recv(a, got, 4, 0));
+    SAID(recv(a, got, 4, 0));
+    SAID(send(a, "x", 1, MSG_NOSIGNAL));
+    SAID(close(a));
+    SAID(close(listening));
+}
+
+static void datagrams(void)
+{
+    struct sockaddr_in of, own;
+    socklen_t length = sizeof own;
+    int a = socket(AF_INET, SOCK_DGRAM, 0), b = socket(AF_INET, SOCK_DGRAM, 0), n = 0;
+    SAID(bind(b, at(&of, LOCAL, 0), sizeof of));
+    unsigned port = port_of(b);
+    SAID(send(a, "x", 1, 0));
+    SAID(connect(a, at(&of, LOCAL, port), sizeof of));
+    getsockname(a, (struct sockaddr *)&own, &length);
+    say("its own address is %s", own.sin_addr.s_addr == htonl(LOCAL) ? "told" : "not known");
+    static const unsigned sizes[] = {0, 1, 1472, 1473, 20000};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        SAID(send(a, bytes, sizes[i], 0));
+        SAID(comes(b));
+        SAID(ioctl(b, FIONREAD, &n));
+        say("there are %d", n);
+        SAID(recv(b, got, sizeof got, MSG_PEEK));
+        SAID(recv(b, got, sizeof got, MSG_WAITALL));
+        SAID(memcmp(bytes, got, sizes[i]));
+    }
+    SAID(recv(b, got, 1, MSG_DONTWAIT));
+    SAID(sendto(b, bytes, 65508, 0, at(&of, LOCAL, port_of(a)), sizeof of));
+    SAID(sendto(b, "x", 1, 0, at(&of, 0xffffffff, 9), sizeof of));
+    SAID(close(b));
+    SAID(send(a, "x", 1, 0));
+    SAID(comes(a));
+    show_state("nobody is there", a);
+    SAID(send(a, "x", 1, 0));
+    SAID(close(a));
+}
+
+int main(void)
+{
+    signal(SIGPIPE, count);
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 7 + (i >> 8));
+    pairs();
+    streams();
+    a_reset();
+    datagrams();
+    return 0;
+}
