@@ -147,12 +147,12 @@ def test_a_deadlock_across_virtual_machines_is_found(tmp_path):
 
 
 DESTROYED = """resource far
-  op wait(cap () c) returns int n, through(cap far other; cap () c) returns int n, ends(cap vm m)
+  op wait(cap () c) returns int n, through(cap far other; cap () c) returns int n, ends(cap vm m), hold()
 body far()
   sem never
   proc wait(c) returns n { n = 1; send c(); P(never); n = 2 }
   proc through(other, c) returns n { n = 7 + other.wait(c) }
-  proc ends(m) { destroy m }
+  proc ends(m) { destroy m }; proc hold() { P(never) }
 end
 resource main()
   import far
@@ -161,7 +161,7 @@ resource main()
   cap far f = create far() on a, g = create far() on b
   process one { int n = f.wait(begun); P(served[1]); write("from here", n); V(served[2]) }
   process two { int n = g.through(f, begun); P(served[2]); write("from another one", n); V(done) }
-  receive begun(); receive begun()
+  send f.hold(); receive begun(); receive begun()
   DESTROY; V(served[1]); P(done); write("end")
 end
 """
@@ -185,7 +185,7 @@ def test_a_program_ends_that_has_destroyed_a_virtual_machine(tmp_path):
     source.write_text(DESTROYED.replace("DESTROY", "destroy a"))
     program = mpd.build_mpd(source, host=True)
     with managers(program, 2) as (running, environment):
-        done = run_limited([program], 10, capture_output=True, text=True, env=environment)
+        done = run_limited([program], 3, capture_output=True, text=True, env=environment)
         assert (done.stdout, done.stderr) == ("from here 0\nfrom another one 7\nend\n", ""), done
         assert done.returncode == 0 and [one.wait(60) for one in running] == [0, 0]
 
