@@ -39,7 +39,7 @@ def tables(summary):
              row["designated"]["woken"]] for row in ordered(summary)]
     notes = ["An operation is `parallel` cycles of its own and an update of `lines` cache lines that all share. "
              "ops: operations in a million cycles; gain: how much sooner all are done than under the lock; "
-             "caller: cycles for which the update keeps whoever wants it from going on, median (longest). "
+             "caller: cycles for which the update keeps its caller waiting, median (longest). "
              "Every hart has a client, the "
              "designated one too: there each packet costs two thread switches unless the hart is busy with packets."]
     return [Table("Packets for a designated hart beside one global lock",

@@ -75,9 +75,9 @@ def tables(summary):
         shown.append(Table("Handlers of devices beside their registers and rings", head, cells, [
             "Cycles. The floor is the median of the accesses to registers and to rings in memory that a handler "
             "needs, in a row and by themselves (run=handler-floor); it is timed from the first instruction to the "
-            "last. Who waits is told in a soft interrupt."], texts=2))
+            "last. A soft interrupt wakes the waiting thread."], texts=2))
     if beside:
-        shown.append(Table("Bursts, and other ways to tell who waits", head, beside, [
+        shown.append(Table("Bursts, and other ways to wake the waiting thread", head, beside, [
             "With several at once: all interrupts' cycles over the requests or frames that they were for; floors "
             "likewise. A handler that wakes a thread or posts an event does so itself."], texts=2))
     return shown
@@ -92,7 +92,7 @@ def plots(summary):
 
 
 def answer(summary):
-    """The devices' handlers, and the dearest other way to tell who waits."""
+    """The devices' handlers, and the dearest other way to wake the waiting thread."""
     rows = [(row, row["ratio"]) for row in measured(summary)]
     devices = [(row, ratio) for row, ratio in rows if row["device"] in DEVICES]
     others = [(row, ratio) for row, ratio in rows if row["device"] not in DEVICES]

@@ -1,4 +1,4 @@
-"""The report of `interrupt-latency`: from the wire to the handler, to the thread, and to whoever waits for the news."""
+"""The report of `interrupt-latency`: from the wire to the handler, to the thread, and to a thread that waits."""
 
 from sim.experiments import paper_sync
 from sim.results.plot import Plot

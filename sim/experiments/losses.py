@@ -1,4 +1,4 @@
-"""The report of `losses`: who loses what, and whose interrupts wait how long (paper `sync`, section 6.4)."""
+"""The report of `losses`: which device loses what, and how long its interrupts wait (paper `sync`, section 6.4)."""
 
 from sim.experiments.serial_loss import characters, heat_maps, scheme_table, schemes_of, values
 from sim.results.statistics import ever
@@ -49,7 +49,7 @@ def claim_table(rows):
                       f"{sum(row['merged'] for row in own)} of {sum(row['ticks'] + row['merged'] for row in own)}",
                       sum(row["no_descriptor"] + row["overrun"] + row["full"] for row in own),
                       f"{sum(not ever(row['overruns']) for row in there)} of {len(there)}" if lossy else "-"])
-    return Table("Who loses what: a serial line beside a disk by programmed I/O and frames",
+    return Table("What is lost: a serial line beside a disk by programmed I/O and frames",
                  ["scheme", "settings with overruns", "characters sent", "overruns", "dropped by the driver",
                   "ticks merged", "frames dropped", "without overruns where cli-pessim has them"], cells, [
         "A setting is a bit rate and a FIFO depth. Overruns are characters that the port lost, as its FIFO was full; "
@@ -121,7 +121,7 @@ def far_tables(summary):
     return [Table(f"Over the PIC's latency: characters lost, and the longest wait of the serial line, FIFO of {depth}",
                   ["scheme", "bit/s", *(f"lost at {latency}" for latency in latencies),
                    *(f"us at {latency}" for latency in latencies)], cells, [
-        "starved: interrupts took all of the hart's time, so that nobody read what came; the load was taken away at 20 "
+        "starved: interrupts took all of the hart's time, so no thread read what came; the load was taken away at 20 "
         "times the time that it was to take."] if any(ever(row["starved"]) for row in rows) else [], texts=2)]
 
 

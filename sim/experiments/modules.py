@@ -1,7 +1,7 @@
 """The module that makes an experiment's report: one of this package, one beside a file elsewhere, or `collected`.
 
-A record says which. One from elsewhere is a Python file that is executed, and a record may come from anybody: so only
-those are, that this build folder's owner has run an experiment with, or has said to trust.
+A record says which. One from elsewhere is a Python file that is executed, and a record may come from anywhere: so only
+those are executed that this build folder's owner has run an experiment with, or has said to trust.
 """
 
 import importlib

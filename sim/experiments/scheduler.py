@@ -50,7 +50,7 @@ def tables(summary):
                           ["The floor is 14 stores and 14 loads in a row, in the caches. The whole yield has the "
                            "section, the run queue's lock and the choice besides; its floor is one simple lock taken "
                            "and let go in a section, and the floor of the switch. To wake a thread from a handler "
-                           "takes two such pairs (who waits, and the run queue) and the switch."]))
+                           "takes two such pairs (the waiters, and the run queue) and the switch."]))
     return made
 
 

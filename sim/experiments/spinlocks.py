@@ -132,12 +132,12 @@ def fairness_table(summary):
 
 
 def disturbed_table(summary):
-    """What those who wait cost the one who works, where its section needs memory."""
+    """What waiting harts cost the holder, where its section needs memory."""
     rows = [[row["algorithm"], row["harts"], f"{row['alone']:.1f}", f"{row['held']:.1f}",
              f"{100 * (row['held'] / row['alone'] - 1):.1f}"] for row in summary["disturbed"]]
     lines = summary["disturbed"][0]["lines"] if summary["disturbed"] else 0
     return Table(f"Disturbance: cycles of a section that reads {lines} lines of memory",
-                 ["algorithm", "harts", "nobody waits", "all others wait", "longer by %"], rows)
+                 ["algorithm", "harts", "no hart waits", "all others wait", "longer by %"], rows)
 
 
 def detail_table(summary):

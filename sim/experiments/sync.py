@@ -129,7 +129,7 @@ def softint_table(summary):
                  ["scheme", "posting", "from there to its first instruction", "from its end to behind the section",
                   "more than an empty section"], rows,
                  ["The model of Table 2 has sections and interruptions only. cli-pessim and cli-spl-pessim leave a "
-                  "section by one instruction and look for nothing: who posts stores to the CLINT, whose software "
+                  "section by one instruction and look for nothing: posting stores to the CLINT, whose software "
                   "interrupt traps when the section ends. The others look when they leave."])
 
 

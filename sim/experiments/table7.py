@@ -74,9 +74,9 @@ def tables(summary):
             *([size_table(sizes)] if sizes else [])]
 
 
-def line(test, who, figures):
+def line(test, device, figures):
     """A row of the main table."""
-    return [test, who, number(figures["bytes"] / 1024), *(number(figures[name]) for name in FIGURES)]
+    return [test, device, number(figures["bytes"] / 1024), *(number(figures[name]) for name in FIGURES)]
 
 
 def main_table(rows):

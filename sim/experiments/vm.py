@@ -55,7 +55,7 @@ def tables(summary):
               [[row["sync"], row["strategy"], "yes" if row["collapse"] else "no", row["children"], row["objects"],
                 row["parent"], row["first"], row["last"], row["cycles"]]
                for row in in_order(summary["chain"], summary)],
-              ["The fault is a child's read of a page that nobody has written since: the last child's where copies are "
+              ["The fault is a child's read of a page not written since: the last child's where copies are "
                "symmetric, the first one's where they are not, whose chains are the longest."]),
     ]
     return [table for table in made if table.rows]
