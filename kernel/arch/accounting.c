@@ -1,4 +1,4 @@
-/* What each hart does with its time (accounting.h). */
+/* How each hart spends its time (accounting.h). */
 #include "arch/accounting.h"
 
 #if ACCOUNTING

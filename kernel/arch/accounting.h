@@ -1,19 +1,19 @@
 /*
- * What each hart does with its time, in images with ACCOUNTING: cycles in user mode, in the kernel's threads (system),
- * in interrupts, spinning for a simple lock, and idle. Each cycle since the hart started the scheduler is in one of
- * them, so they sum to what has elapsed, exactly. Paper `mach`, section 2: which processors go idle while the master's
- * load grows.
+ * How each hart spends its time, in images with ACCOUNTING: cycles in user mode, in the kernel's threads (system),
+ * in interrupts, spinning for a simple lock, and idle. Each cycle since the hart started the scheduler belongs to
+ * exactly one account, so they sum to the elapsed time. Paper `mach`, section 2: which processors go idle while the
+ * master's load grows.
  *
  *   user       from the return to user mode to the next trap
- *   system     all that is nothing else: thread code of the kernel, system calls, thread switches
+ *   system     everything else: thread code of the kernel, system calls, thread switches
  *   interrupt  from the trap's first C function to its last, soft interrupts and replayed ones included
  *   spinning   in the contended path of a simple lock, at whatever level
  *   idle       in WFI, in the idle thread
  *
- * Without ACCOUNTING there is nothing of it in the image.
+ * Without ACCOUNTING the image holds none of this code.
  *
- * Locking: a hart writes its own account, with interrupts off on chip for the few instructions that takes; others read
- * it, and read again if it was written meanwhile.
+ * Locking: a hart writes its own account, with interrupts off on chip for those few instructions; other harts read it,
+ * and read again if it was written meanwhile.
  */
 #ifndef ARCH_ACCOUNTING_H
 #define ARCH_ACCOUNTING_H
@@ -31,15 +31,15 @@ struct accounting {
 void accounting_start_hart(void);
 
 /*
- * From now on the hart's cycles go to `to`; gives where they went before, to be restored at the end of what begins
- * here.
+ * From now on the hart's cycles count towards `to`. Returns the previous account, which the caller restores at the end
+ * of what begins here.
  */
 enum account account_switch(enum account to);
 
 /* The account of a hart, up to now. */
 struct accounting accounting_read(unsigned hart);
 
-/* A table, for the monitor; and a line for each hart, of its cycles:
+/* Print a table, for the monitor; and a line for each hart with its cycles:
    @accounting hart=... user=... system=... interrupt=... spinning=... idle=... elapsed=... */
 void accounting_show(void);
 void accounting_print_results(void);

@@ -1,10 +1,10 @@
 /*
- * The atomic instructions that locks are made of, with just the ordering that each use needs: GCC 12 makes more fences
- * of its own built-ins, and an AMO of a store-release. Mappings: RISC-V unprivileged specification, table A.6. A
- * fence behind an AMO costs less on this core than its bit aq, which fetches again what follows; the bit rl costs less
- * than a fence before an AMO or SC (run=lock-floor; hw/cpu/README.md).
+ * The atomic instructions that locks are made of, with only the ordering that each use needs: GCC 12 emits more fences
+ * for its own built-ins, and an AMO for a store-release. Mappings: RISC-V unprivileged specification, table A.6. A
+ * fence behind an AMO costs less on this core than its aq bit, which refetches the following instructions; the rl bit
+ * costs less than a fence before an AMO or SC (run=lock-floor; hw/cpu/README.md).
  *
- * acquire: what follows is done after it. release: who sees it sees what precedes.
+ * acquire: what follows is done after it. release: a hart that sees it also sees what precedes it.
  */
 #ifndef ARCH_ATOMIC_H
 #define ARCH_ATOMIC_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Behind the load that saw something free, and before the store that frees it. */
+/* After the load that saw something free, and before the store that frees it. */
 #define fence_acquire() __asm__ volatile("fence r, rw" ::: "memory")
 #define fence_release() __asm__ volatile("fence rw, w" ::: "memory")
 
@@ -24,12 +24,12 @@
         return old;                                                                                 \
     }
 
-/* Give the old word. */
+/* Return the old word. */
 ATOMIC_AMO(atomic_or, "amoor.w")
 ATOMIC_AMO(atomic_add, "amoadd.w")
 ATOMIC_AMO(atomic_swap_acquire_release, "amoswap.w.aqrl")
 
-/* Put `v` into a word that holds `expected`, and say whether they did. */
+/* Put `v` into a word that holds `expected`, and return whether they did. */
 #define ATOMIC_CAS(name, sc)                                                                                       \
     static inline __attribute__((always_inline)) bool name(volatile uint32_t *word, uint32_t expected, uint32_t v) \
     {                                                                                                              \

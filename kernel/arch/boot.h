@@ -1,4 +1,4 @@
-/* Sizes that boot code, linker and loaders share. */
+/* Sizes shared by boot code, linker and loaders. */
 #ifndef ARCH_BOOT_H
 #define ARCH_BOOT_H
 

@@ -1,4 +1,4 @@
-/* The cluster's CLINT: one time for all harts, and for each a comparator and a software interrupt (SiFive layout). */
+/* The cluster's CLINT: one time for all harts, and a comparator and a software interrupt for each (SiFive layout). */
 #ifndef ARCH_CLINT_H
 #define ARCH_CLINT_H
 
@@ -49,7 +49,7 @@ static inline uint64_t clint_timer(unsigned hart)
     return (uint64_t)cmp[1] << 32 | cmp[0];
 }
 
-/* The wire falls, and rises no more before it is set again. */
+/* The wire falls, and stays low until the timer is set again. */
 static inline void clint_stop_timer(unsigned hart)
 {
     *(volatile uint32_t *)(CLINT_BASE + 0x4004 + 8 * hart) = 0xffffffff;

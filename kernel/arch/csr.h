@@ -4,7 +4,7 @@
 
 #define MSTATUS_MIE (1 << 3)  /* the on-chip interrupt mask: "cli" clears it, "sti" sets it */
 #define MSTATUS_MPIE (1 << 7) /* MIE as it was before the trap, and as mret restores it */
-#define MSTATUS_MPP (3 << 11) /* the mode before the trap, and that mret goes to: 0 user, 3 machine */
+#define MSTATUS_MPP (3 << 11) /* the mode before the trap, to which mret returns: 0 user, 3 machine */
 
 #define MIE_MSIE (1u << 3)
 #define MIE_MTIE (1u << 7)
@@ -60,7 +60,7 @@ static inline uint64_t cycles64(void)
     return (uint64_t)hi << 32 | lo;
 }
 
-/* The on-chip mask, for the synchronisation schemes and the trap path only: all else uses sync/sync.h. */
+/* The on-chip mask, for the synchronisation schemes and the trap path only: all other code uses sync/sync.h. */
 static inline void intr_disable(void)
 {
     csr_clear(mstatus, MSTATUS_MIE);

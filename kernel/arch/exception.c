@@ -1,4 +1,4 @@
-/* Traps with a full frame (exception.h). The debugger sees each first. */
+/* Traps with a full frame (exception.h). The debugger sees each of them first. */
 #include "arch/exception.h"
 
 #include "arch/csr.h"
@@ -32,11 +32,11 @@ const char *exception_name(uint32_t cause)
     return cause < sizeof name / sizeof *name ? name[cause] : "unknown exception";
 }
 
-/* Called by trap.S, interrupts off on chip. A breakpoint here would come back here for ever (kernel.ld). */
+/* Called by trap.S, interrupts off on chip. A breakpoint here would trap to itself for ever (kernel.ld). */
 __attribute__((section(".unbreakable"))) void trap(uint32_t cause, struct frame *frame)
 {
     if (cause == CAUSE_SOFTWARE)
-        clint_clear_software(curhart->id); /* before anybody looks at what it was for */
+        clint_clear_software(curhart->id); /* before any code looks at what it was for */
     if (trap_hook && trap_hook(cause, frame))
         return;
     if (cause & CAUSE_INTERRUPT) {

@@ -1,6 +1,6 @@
 /*
- * Traps other than interrupts of the PIC, which trap.S hands straight to interrupt(): exceptions, and what the CLINT
- * sends.
+ * Traps other than PIC interrupts, which trap.S passes straight to interrupt(): exceptions, and the CLINT's
+ * interrupts.
  */
 #ifndef ARCH_EXCEPTION_H
 #define ARCH_EXCEPTION_H
@@ -12,18 +12,18 @@
 
 const char *exception_name(uint32_t cause);
 
-/* The debugger, when there is one: sees each trap with a full frame first; true if it was its business alone. */
+/* The debugger, if present: sees each trap with a full frame first; returns true if it has handled the trap. */
 extern bool (*trap_hook)(uint32_t cause, struct frame *frame);
 
 /*
- * What a trap calls, defined above (interrupts off on chip before and after): interrupts of the PIC (sync/schemes.c);
- * the CLINT's software interrupt, cleared already, and interrupts that nobody expects (intr/); whatever comes from user
+ * What a trap calls, defined above (interrupts off on chip before and after): PIC interrupts (sync/schemes.c); the
+ * CLINT's software interrupt, already cleared, and unexpected interrupts (intr/); all traps from user
  * mode (proc/trap.c).
  */
 void interrupt(struct frame *frame);
 void user_trap(uint32_t cause, struct frame *frame);
 void interrupt_other(uint32_t cause);
 
-/* What trap.S calls for all else, with a full frame. */
+/* What trap.S calls for all other traps, with a full frame. */
 void trap(uint32_t cause, struct frame *frame);
 #endif

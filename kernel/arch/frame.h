@@ -1,4 +1,4 @@
-/* The trap frame: what trap.S saves on the kernel stack of whatever was interrupted. Offsets in bytes. */
+/* The trap frame: what trap.S saves on the kernel stack of the interrupted code. Offsets in bytes. */
 #ifndef ARCH_FRAME_H
 #define ARCH_FRAME_H
 
@@ -6,7 +6,7 @@
 #define FRAME_T0 4 /* t0..t6 */
 #define FRAME_A0 32 /* a0..a7 */
 #define FRAME_S1 64 /* s1..s11; in a full frame only: C keeps them across interrupts and system calls */
-#define FRAME_SP 108 /* sp, gp, tp as they were: in a full frame and in one from user mode */
+#define FRAME_SP 108 /* the interrupted sp, gp, tp: in a full frame and in one from user mode */
 #define FRAME_GP 112
 #define FRAME_TP 116
 #define FRAME_HART 120 /* in a frame from user mode: the hart that will take the thread's next trap */

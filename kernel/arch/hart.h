@@ -1,13 +1,13 @@
 /*
- * What each hart keeps for itself. `tp` points to it at all times in the kernel, so a field of the hart that
- * runs is one load or store: a thread that is moved to another hart between two of them finds the new hart's.
+ * The data that each hart keeps for itself. `tp` points to it at all times in the kernel, so a field of the running
+ * hart is one load or store: a thread that is moved to another hart between two of them finds the new hart's.
  *
- * The block is made of parts, one for each subsystem that needs some. A subsystem says what is in its part, in a header
- * of its own; here is only how much room it has, so that the offset from tp is known when code is compiled, and nothing
- * here knows what lies above.
+ * The block is made of parts, one for each subsystem that needs one. A subsystem defines its part in a header of its
+ * own; this header gives only the size of each, so that the offset from tp is known when code is compiled, and nothing
+ * here depends on the layers above.
  *
  *   HART_PART_OF(sync);                in sync/hart_part.h, behind struct sync_hart
- *   sync_hart()->level                 of the hart that runs
+ *   sync_hart()->level                 of the running hart
  *   sync_hart_of(&harts[h])->level     of another
  *
  * Locking: only the hart itself writes its own block, from thread level and from its interrupts, except where the part
@@ -29,9 +29,9 @@ struct thread;
 struct hart {
     uint32_t tls[4];          /* the C library's errno: thread-local storage starts at tp */
     uint32_t id;
-    uint32_t mark;            /* id + 1: names this hart in a word where 0 is nobody */
+    uint32_t mark;            /* id + 1: names this hart in a word where 0 is no hart */
     struct thread *thread;    /* the thread that runs (sched/sched.h) */
-    volatile uint32_t online; /* it runs threads */
+    volatile uint32_t online; /* the hart runs threads */
 #define HART_PART(subsystem, words) uintptr_t subsystem##_part[words]
     HART_PART(sched, 12); /* sched/hart_part.h */
     HART_PART(vm, 2);     /* vm/mmu.h */
@@ -40,7 +40,7 @@ struct hart {
     HART_PART(intr, 8);   /* intr/call.h */
     HART_PART(sync, 136); /* sync/hart_part.h */
     HART_PART(lock, 272) __attribute__((aligned(64))); /* lock/hart_part.h */
-} __attribute__((aligned(64))); /* no line of one is written by another */
+} __attribute__((aligned(64))); /* no hart writes a cache line of another's */
 
 extern struct hart harts[MAX_HARTS];
 extern unsigned hart_count;
@@ -49,13 +49,13 @@ extern uint8_t boot_stacks[]; /* HART_STACK_SIZE bytes for each hart (start.S) *
 #ifdef __riscv
 register struct hart *curhart __asm__("tp");
 
-/* The thread may have been moved to another hart until now: a copy of tp from before is not to be used any more. */
+/* The thread may have been moved to another hart: copies of tp from before this point must not be used any more. */
 static inline void hart_may_have_changed(void)
 {
     __asm__ volatile("" : "+r"(curhart) : : "memory");
 }
 
-/* The thread that runs this, by one load: also where it can be moved to another hart. */
+/* The running thread, by one load: valid also where the thread can be moved to another hart. */
 static inline __attribute__((always_inline)) struct thread *hart_thread(void)
 {
     struct thread *t;
@@ -73,7 +73,7 @@ static inline struct thread *hart_thread(void)
 
 /*
  * Access to a subsystem's part. The compiler might copy tp to another register first, and a thread that is moved
- * between the copy and its use would reach the hart that it has left: where a thread can be moved, a part is used for
+ * between the copy and its use would access the hart that it has left: where a thread can be moved, a part is used for
  * one load or by hart_store. The test test_schemes.py::test_no_copy_of_tp_outlives_a_move finds such copies.
  */
 #define HART_PART_OF(subsystem)                                                                                     \
@@ -89,7 +89,7 @@ static inline struct thread *hart_thread(void)
 
 #define barrier() __asm__ volatile("" ::: "memory")
 
-/* What this hart has stored is in memory before its next I/O store takes effect: an I/O access does not wait for it. */
+/* This hart's stores are in memory before its next I/O store takes effect: an I/O access does not wait for them. */
 #define io_fence() __asm__ volatile("fence w, o" ::: "memory")
 #endif
 #endif

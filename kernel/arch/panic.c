@@ -49,7 +49,7 @@ static _Noreturn void end_run(void)
         __asm__ volatile("wfi");
 }
 
-/* The first hart to get here goes on; a panic within the panic only ends the run. */
+/* The first hart to get here continues; a panic within the panic only ends the run. */
 static void stop_the_others(void)
 {
     intr_disable();
@@ -79,8 +79,8 @@ static void backtrace(uint32_t fp)
 }
 
 /*
- * The same from where an exception struck. A function that calls no other keeps its return address in `ra`, and only
- * its caller's frame pointer on the stack, if at all; in another function `ra` is what its last call left there.
+ * The same from where an exception occurred. A leaf function keeps its return address in `ra`, and at most its
+ * caller's frame pointer on the stack; in any other function `ra` holds whatever its last call left there.
  */
 static void backtrace_from(const struct frame *frame)
 {

@@ -1,6 +1,6 @@
 /*
- * What a panic (lib/panic.h) needs of what lies above arch/. Each hook is set once, at start, by whoever does it; one
- * that is not set is left out.
+ * What a panic (lib/panic.h) needs from the layers above arch/. Each hook is set once, at start, by the subsystem that
+ * implements it; a hook that is not set is skipped.
  */
 #ifndef ARCH_PANIC_H
 #define ARCH_PANIC_H
@@ -12,21 +12,21 @@ struct frame;
 
 struct panic_hooks {
     bool (*note)(
-        const char *message); /* the debugger: whether it wants to look before anything is stopped, by EBREAK */
-    void (*suspect_stack)(const void *fp); /* an exception: says so, and does not return, if the stack has overflowed */
-    void (*stop_others)(void); /* all other harts stand still when it returns, as far as they can be reached */
-    void (*halt)(void); /* this hart stands still, because another one has panicked: does not return */
-    void (*poll_console)(void); /* output goes out without interrupts from here on */
+        const char *message); /* the debugger: whether it wants to be entered, by EBREAK, before anything is stopped */
+    void (*suspect_stack)(const void *fp); /* an exception: if the stack has overflowed, says so and does not return */
+    void (*stop_others)(void); /* when it returns, all other harts that can be reached are halted */
+    void (*halt)(void); /* halts this hart, because another one has panicked: does not return */
+    void (*poll_console)(void); /* output is sent without interrupts from here on */
     void (*ended)(uint32_t code); /* the debugger is told that the run ends */
     void (*exit)(uint32_t code); /* does not return */
 };
 
 extern struct panic_hooks panic_hooks;
 
-/* fn() prints the state of its subsystem: in the order of the kernel's layers, as the files are linked. */
+/* fn() prints the state of its subsystem. Order: the kernel's layers, as the files are linked. */
 #define PANIC_REPORT(fn) \
     static void (*const panic_report_##fn)(void) __attribute__((used, section(".panic_reports"))) = fn
 
-/* A panic for an exception in kernel code that nobody expects: names its cause and place. */
+/* A panic for an unexpected exception in kernel code: names its cause and place. */
 _Noreturn void exception_panic(uint32_t cause, struct frame *frame);
 #endif

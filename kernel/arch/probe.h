@@ -15,11 +15,11 @@
 #define PROBE_WINDOW_BEGIN 5 /* the measured part of a run */
 #define PROBE_WINDOW_END 6
 #define PROBE_CRIT_QUEUED 7   /* an optimistic scheme queues an interrupt */
-#define PROBE_THREAD_SWITCH 8 /* from here on the hart runs the thread that it announced on the trace port */
+#define PROBE_THREAD_SWITCH 8 /* from here on the hart runs the thread that it has written to the trace port */
 
 /* Locks (lock/lock_hooks.h); the value is the lock's address. */
 #define PROBE_LOCK_ATTEMPT 9
-#define PROBE_LOCK_MISS 10  /* it is taken: the attempt has to wait */
+#define PROBE_LOCK_MISS 10  /* the lock is taken: the attempt has to wait */
 #define PROBE_LOCK_BLOCK 11 /* the waiting thread is about to sleep: a forced reschedule */
 #define PROBE_LOCK_ACQUIRED 12
 #define PROBE_LOCK_RELEASED 13
@@ -34,15 +34,15 @@
 #define PROBE_IDLE_END 19
 #define PROBE_SWITCH_BEGIN 20 /* a thread switch is about to save the first register; THREAD_SWITCH ends it */
 
-/* Thread code handles what its section held back: interrupt time, though no trap was taken for it. */
+/* Thread code handles the interrupts that its section held back: interrupt time, though they took no trap. */
 #define PROBE_REPLAY_BEGIN 21
 #define PROBE_REPLAY_END 22
 
-/* Between the last interrupt and its return the hart may change threads: system time, though inside a trap. */
+/* Between the last interrupt and its return the hart may switch threads: system time, though inside a trap. */
 #define PROBE_PREEMPT_BEGIN 23
 #define PROBE_PREEMPT_END 24
 
-/* An entry of the section: address, kind | (register + 1) << 8; no register where there is no value. */
+/* An entry of the section: address, kind | (register + 1) << 8; no register if there is no value. */
 #define PROBE_ENTRY_VALUE_SHIFT 8
 
 #ifndef __ASSEMBLER__
@@ -68,7 +68,7 @@ __asm__(".irp n, 0, 1, 2\n .equ probe_reg_t\\n, 5 + \\n\n .endr\n"
                      "r"((uint32_t)(value))                                                       \
                      : "memory")
 
-/* The same, and gives the address of the mark: in an inline function, a place in the caller. */
+/* The same, and returns the address of the mark: in an inline function, a place in the caller. */
 #define PROBE_VALUE_HERE(kind, value)                                                       \
     ({                                                                                      \
         uintptr_t here_;                                                                    \

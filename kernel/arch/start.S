@@ -1,5 +1,5 @@
 /*
- * Where every hart enters the image, in machine mode, interrupts off, a0 = hart number. The first words are the
+ * The entry of every hart into the image, in machine mode, interrupts off, a0 = hart number. The first words are the
  * image header that boot ROM and loaders read (sim/harness/README.md, "Image").
  */
 #include "arch/boot.h"

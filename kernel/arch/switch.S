@@ -1,7 +1,7 @@
 /*
  * void context_switch(struct context *from, struct context *to)
- * Saves what C keeps across calls and continues `to`. The on-chip mask belongs to the hart, not the thread: every
- * thread switches in the same state of it (sync/sync.h, CRIT_SWITCH_MIE).
+ * Saves the registers that C keeps across calls and continues `to`. The on-chip mask belongs to the hart, not the
+ * thread: every thread switches with the mask in the same state (sync/sync.h, CRIT_SWITCH_MIE).
  */
 #include "arch/probe.h"
 

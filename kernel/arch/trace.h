@@ -12,8 +12,8 @@
 #define TRACE_THREAD_SWITCH 1 /* argument: the thread that runs from now on */
 #define TRACE_ETHER_FRAMES 1020 /* argument: frames of the next ... */
 #define TRACE_ETHER_FLOOD 1021  /* ... load from the wire's far end: cycles between them, and bytes above bit 20 */
-#define TRACE_ETHER_GO 1022   /* the same of the Ethernet wire */
-#define TRACE_SERIAL_GO 1023  /* the program is ready: whoever feeds the data port may begin */
+#define TRACE_ETHER_GO 1022   /* the same for the Ethernet wire */
+#define TRACE_SERIAL_GO 1023  /* the program is ready: the sender on the data port may begin */
 
 static inline void trace(unsigned event, uint32_t argument)
 {

@@ -1,16 +1,16 @@
 /*
- * The trap vectors: one for traps of the kernel itself, one for traps of user mode. Which of them mtvec names follows
- * the mode, so that an interrupt of the kernel does not pay for finding out. The hart has cleared mstatus.MIE.
+ * The trap vectors: one for traps of the kernel itself, one for traps from user mode. mtvec is switched with the mode,
+ * so that a kernel interrupt need not determine where it came from. The hart has cleared mstatus.MIE.
  *
- *   trap_entry       arrives on the stack in use. An interrupt of the PIC saves the registers that C may change and
- *                    calls interrupt(frame); the scheme of the image decides there what stays masked (sync/).
- *                    All else saves a full frame, calls trap(cause, frame), which may change it, returns through it.
+ *   trap_entry       runs on the stack in use. A PIC interrupt saves the registers that C may change and calls
+ *                    interrupt(frame), where the image's scheme decides what stays masked (sync/).
+ *                    All others save a full frame, call trap(cause, frame), which may change it, return through it.
  *   user_trap_entry  mscratch holds the end of the thread's kernel stack, where its frame lies. A PIC interrupt or a
- *                    system call saves what C may change, all else a full frame; user_trap(cause, frame) does the
- *                    rest, and returns with interrupts off on chip when the thread may go back.
+ *                    system call saves what C may change, other traps a full frame; user_trap(cause, frame) does the
+ *                    rest, and returns with interrupts off on chip when the thread may return to user mode.
  *   user_enter       takes a thread to user mode for the first time.
  *
- * A reservation that an interrupted LR holds needs no ending here: it stands only until this hart's next LR, SC or AMO
+ * An interrupted LR's reservation need not be cancelled here: it lasts only until this hart's next LR, SC or AMO
  * (hw/cpu, ExclusiveMonitor), and every thread switch takes a lock with an AMO or with an SC that succeeds.
  */
 #include "arch/csr.h"
@@ -94,7 +94,7 @@
     lw s11, FRAME_S1+40(sp)
     .endm
 
-/* For a debugger's backtrace: what lies in the frame, and that the interrupted code goes on at mepc. */
+/* For a debugger's backtrace: what the frame holds, and that the interrupted code resumes at mepc. */
 #define CFI_MEPC 4096 + 0x341
     .cfi_sections .debug_frame
     .macro cfi_frame
@@ -142,7 +142,7 @@ trap_entry_end:
     .section .text.trap_rest, "ax"
     .balign 64
     .globl trap_rest, trap_rest_end
-trap_rest: /* what is not for every interrupt of the kernel */
+trap_rest: /* work that a kernel interrupt does not need */
     .cfi_startproc
     .cfi_signal_frame
     .cfi_return_column CFI_MEPC
@@ -181,7 +181,7 @@ user_trap_entry:
     beq a0, t0, 1f
     li t0, CAUSE_USER_ECALL
     bne a0, t0, full_user_trap
-    li t0, SYS_FORK /* a child begins with all that its parent has */
+    li t0, SYS_FORK /* a child begins with all registers of its parent */
     beq a7, t0, full_user_trap
     li t0, SYS_VFORK
     beq a7, t0, full_user_trap
@@ -207,8 +207,8 @@ return_to_user:
     mret
 
 /*
- * void user_enter(struct frame *frame): the first time that a thread goes to user mode. The frame ends where its kernel
- * stack does; what else the thread has on its stack is given up. Interrupts are off on chip.
+ * void user_enter(struct frame *frame): a thread enters user mode for the first time. The frame ends where its kernel
+ * stack does; everything else on that stack is discarded. Interrupts are off on chip.
  */
     .globl user_enter
 user_enter:

@@ -1,4 +1,4 @@
-/* run=hello: a thread on every hart says so. */
+/* run=hello: a thread on every hart prints a line. */
 #include <stdio.h>
 
 #include "init/run.h"

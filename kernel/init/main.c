@@ -1,6 +1,6 @@
 /*
- * Start of the kernel: hart 0 sets the machine up as the boot arguments say, lets the other harts in and makes the
- * thread that carries out run=NAME. The code that booted a hart becomes its idle thread.
+ * Start of the kernel: hart 0 sets the machine up as the boot arguments say, starts the other harts and creates the
+ * thread that executes run=NAME. The code that booted a hart becomes its idle thread.
  * Each subsystem reads its own boot arguments (./interlock parameters lists them); here, `run` and `zones`.
  */
 #include <generated/csr.h>

@@ -1,4 +1,4 @@
-/* run=monitor: commands typed on the console, to look around in a running system. */
+/* run=monitor: commands typed on the console, to inspect a running system. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ static void monitor_accounting(void)
 #endif
 }
 
-/* Carries out a command; false when it is the last. */
+/* Executes a command; false when it is the last. */
 static bool command(unsigned words, char **word)
 {
     if (!words)

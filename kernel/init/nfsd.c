@@ -1,6 +1,6 @@
 /*
  * run=nfsd: serves the root file system, an ext2 disk, to other nodes (nfs/nfsd.h), until nfsd.until clients have
- * unmounted it; then it is unmounted itself. Prints
+ * unmounted it; then unmounts it locally. Prints
  *
  *   @nfsd calls=... refused=... garbage=... repeated=... dropped=...    server.h, struct nfs_server_counts
  */
@@ -19,7 +19,7 @@
 #include "proc/mounts.h"
 #include "sched/sched.h"
 
-#define NFSD_LOOKS 100 /* a second, whether it is to end */
+#define NFSD_LOOKS 100 /* checks a second for the end of the run */
 
 int nfsd_until_unmounted(void)
 {
@@ -32,7 +32,7 @@ int nfsd_until_unmounted(void)
         panic("run=nfsd: %s%s", strerror(-error), error == -EINVAL ? ": give root=disk0 with an ext2 file system" : "");
     while (__atomic_load_n(&nfs_server_counts.unmounted, __ATOMIC_RELAXED) < until)
         thread_delay(tick);
-    thread_delay(tick); /* the last answer may be asked for once more */
+    thread_delay(tick); /* the last answer may have to be repeated */
     struct nfs_server_counts n = nfs_server_counts;
     nfsd_stop();
     kprintf("@nfsd calls=%lu refused=%lu garbage=%lu repeated=%lu dropped=%lu\n", (unsigned long)n.calls,

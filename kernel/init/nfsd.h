@@ -1,6 +1,6 @@
-/* The run nfsd, for runs in which a node is the server of others. */
+/* The run nfsd, for runs in which this node is the server of others. */
 #ifndef INIT_NFSD_H
 #define INIT_NFSD_H
 
-int nfsd_until_unmounted(void); /* the exit code; panics if it cannot serve */
+int nfsd_until_unmounted(void); /* returns the exit code; panics if it cannot serve */
 #endif

@@ -1,7 +1,7 @@
 /*
- * run=user: starts the program of the boot argument program=NAME, with the words of args=A,B,C behind its name, and
- * waits for it and for what it leaves behind. The exit code is the program's; 128 + signal if a trap ended it, as
- * shells have it.
+ * run=user: starts the program of the boot argument program=NAME, with the words of args=A,B,C as its arguments, and
+ * waits for it and its descendants. The exit code is the program's; 128 + signal if a trap ended it, as in
+ * shells.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int usage(const char *name)
 static int init_user(void)
 {
     char name[USER_NAME_SIZE];
-    static char words[BOOTARGS_SIZE]; /* all that there can be */
+    static char words[BOOTARGS_SIZE]; /* at most as many as the boot arguments hold */
     static struct arguments arguments;
     arguments_clear(&arguments);
     arguments_add(&arguments, bootargs_string(BOOT(kernel, program), name, sizeof name));
@@ -40,7 +40,7 @@ static int init_user(void)
     int id = process_spawn(0, name, &arguments, ANY_HART);
     int status = id > 0 ? user_wait_for_all(id) : 0;
     assert(process_none_left());
-    int error = mounts_stop(); /* also where nothing has run: the disk is to be left as it should be */
+    int error = mounts_stop(); /* also if nothing has run: the disk is to be left clean */
     if (id == -ENOENT)
         return usage(name);
     if (id < 0)

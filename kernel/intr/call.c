@@ -11,11 +11,11 @@
 #include "lock/spin/spin.h"
 #include "sync/hart_part.h"
 
-#define HALT_CYCLES 1000000u /* that a panic waits for a hart which keeps everything off on chip */
+#define HALT_CYCLES 1000000u /* how long a panic waits for a hart that masks all interrupts on chip */
 
 static hart_call_fn *call_fn[CALLS];
 
-/* What hart h wants others to run; it is theirs until they have taken their bits out of `harts`. */
+/* The call that hart h requests; the harts called own it until they have cleared their bits in `harts`. */
 static struct request {
     void (*fn)(void *arg);
     void *arg;
@@ -79,11 +79,11 @@ void hart_call_run(uint32_t harts_to_call, void (*fn)(void *arg), void *arg)
         fn(arg);
     while (r->harts) {
         hart_calls_answer();
-        spin_pause(); /* a debugger stops this hart here, too, and a panic does */
+        spin_pause(); /* a debugger or a panic can stop this hart here, too */
     }
     fence_acquire();
     if (sync_hart()->pending)
-        clint_set_software(curhart->id); /* what was posted here meanwhile is looked for in the trap */
+        clint_set_software(curhart->id); /* the trap checks for what was posted here meanwhile */
     csr_set(mstatus, was & MSTATUS_MIE);
 }
 
@@ -91,14 +91,14 @@ static void halt(void)
 {
     intr_disable();
     intr_hart()->halted = 1;
-    csr_write(mie, 0); /* nothing wakes it */
+    csr_write(mie, 0); /* no interrupt wakes it */
     for (;;)
         __asm__ volatile("wfi");
 }
 
 static uint32_t call_deaf; /* harts that have not halted in time */
 
-/* A hart that waits for a simple lock with interrupts off looks for itself. */
+/* A hart that waits for a simple lock with interrupts off checks by itself. */
 static bool poll_for_panic(void)
 {
     panic_stop_if_other();
@@ -106,7 +106,7 @@ static bool poll_for_panic(void)
 }
 
 /*
- * One that neither answers nor waits for a lock is named in the report, and halts when it wants to print or end the
+ * A hart that neither answers nor waits for a lock is named in the report, and halts when it next prints or ends the
  * run.
  */
 static void halt_others(void)

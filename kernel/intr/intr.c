@@ -15,7 +15,7 @@
 static struct {
     const char *name; /* 0: it has no handler */
     unsigned hart;
-    uint32_t elsewhere; /* claims that no handler of the kernel was called for: those of run=intr-floor */
+    uint32_t elsewhere; /* claims for which no handler of the kernel was called: those of run=intr-floor */
 } intr_owner[PIC_SOURCES];
 
 _Static_assert(HART_SOURCES == PIC_SOURCES, "hart.h");
@@ -26,7 +26,7 @@ static void set_vector(unsigned source, intr_fn *fn, void *arg)
         sync_hart_of(&harts[h])->vector[source] = (struct intr_vector){fn, arg};
 }
 
-static bool confined; /* device interrupts are the master's (sched/master.h) */
+static bool confined; /* device interrupts go to the master only (sched/master.h) */
 
 static void stray(void *arg)
 {
@@ -57,7 +57,7 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
     intr_owner[source].elsewhere = pic_deliveries(source) - intr_count(source);
     set_vector(source, fn, arg);
     source_level_is(source, level);
-    io_fence(); /* another hart may take the interrupt before this one's stores are in memory */
+    io_fence(); /* another hart may take the interrupt before this hart's stores are in memory */
     pic_configure(source, level, edge, hart);
     set_enabled(source, hart, true);
 }
@@ -80,11 +80,11 @@ static bool may_wait_for_handlers(void)
 }
 
 /*
- * The source is masked, and no handler of it is left. It is not claimed any more, so the claims that the PIC has
- * counted are all. A handler is counted when it has returned, whether it was called at once or queued: no handler is
- * left when there are as many of these (but for those of run=intr-floor, which no handler of the kernel is called for:
- * `elsewhere`). Counting so costs the way to a handler nothing. A hart's stores reach memory in order
- * (hw/cpu/README.md), so those of a handler that is counted are there.
+ * The source is masked, and no handler of it runs or is queued. It is not claimed any more, so the PIC's count of
+ * claims is final. A handler is counted when it has returned, whether it was called at once or queued: none is left
+ * when both counts are equal (except for those of run=intr-floor, for which no handler of the kernel is called:
+ * `elsewhere`). Counting this way adds no cost to the path to a handler. A hart's stores reach memory in order
+ * (hw/cpu/README.md), so the stores of a counted handler are visible.
  */
 static void quiesce(const char *who, unsigned source)
 {

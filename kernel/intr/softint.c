@@ -51,7 +51,7 @@ static unsigned softint_highest(unsigned level)
 static void softint_call(unsigned level)
 {
     if (level == SPL_SOFTPREEMPT)
-        return; /* whoever dispatches looks at `resched` next */
+        return; /* the dispatching code checks `resched` next */
     if (!softint_table[level].fn)
         panic("soft interrupt at level %u, which has no handler", level);
     unsigned outer = handler_begins(level);

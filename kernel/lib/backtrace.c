@@ -11,7 +11,7 @@ bool backtrace_is_frame(uint32_t fp)
     return (fp & 3) == 0 && fp >= MAIN_RAM_BASE + 8 && fp - MAIN_RAM_BASE <= MAIN_RAM_SIZE;
 }
 
-/* Below where a frame pointer points lie the return address and the caller's frame pointer. */
+/* Just below the address in a frame pointer lie the return address and the caller's frame pointer. */
 unsigned backtrace_collect(uint32_t fp, uint32_t *address, unsigned most)
 {
     unsigned n = 0;
@@ -35,7 +35,7 @@ void backtrace_print_place(uint32_t pc)
         kprintf("  %08lx\n", (unsigned long)pc);
 }
 
-/* A return address may lie just past the end of its function, when the call was that of one that does not return. */
+/* A return address may lie just past the end of its function, if the called function does not return. */
 void backtrace_print(const uint32_t *address, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {

@@ -9,7 +9,7 @@
 
 uint32_t run_seed;
 
-/* By hand: a boot asks some sixty times, and with the library's functions that was a sixth of what it takes. */
+/* Hand-written: a boot looks up some sixty keys, which took a sixth of its time with the library's functions. */
 const char *bootargs_string(const char *key, const char *otherwise, char *value, unsigned size)
 {
     for (const char *word = bootargs; *word;) {

@@ -1,5 +1,5 @@
 /*
- * The boot arguments: words `key=value` separated by spaces, written into the image by whoever starts it
+ * The boot arguments: words `key=value` separated by spaces, which the loader writes into the image
  * (BOOTARGS_SIZE bytes with the final 0). Each is declared in support/parameters/boot.py; BOOT(OWNER, NAME) gives its
  * name, default and limit to the functions below.
  */
@@ -10,13 +10,13 @@
 
 #include <generated/boot.h>
 
-/* The buffer, in the image (arch/start.S), whose header says where. */
+/* The buffer, in the image (arch/start.S); the image header gives its address. */
 extern char bootargs[];
 
 /* The boot argument seed=, which perturbs memory, PIC link and tests alike. */
 extern uint32_t run_seed;
 
-void bootargs_init(void); /* hart 0, first of all */
+void bootargs_init(void); /* hart 0, before everything else */
 
 /*
  * The value of `key`, copied to `value` (panics if it has more than `size` - 1 characters), or `otherwise` if the key

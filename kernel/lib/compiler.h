@@ -1,6 +1,6 @@
 /*
- * What the compiler is told of how often code runs. It says nothing of where code lies: that is decided when an image
- * is linked.
+ * Hints to the compiler on how often code runs. They do not place code: the link of an image decides where code
+ * lies.
  */
 #ifndef LIB_COMPILER_H
 #define LIB_COMPILER_H
@@ -9,7 +9,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /*
- * A function that is called rarely: for errors, waiting, refilling. Inlined, it would cost its callers registers and a
+ * A function that is called rarely: for errors, waiting, refilling. Inlining it would cost its callers registers and a
  * frame.
  */
 #define COLD __attribute__((noinline, cold))

@@ -6,7 +6,7 @@
 #define STEP_BITS 6
 #define STEPS (1 << STEP_BITS)
 
-static uint32_t log2_of_step[STEPS + 1]; /* log2(1 + i / STEPS) in 2^-16, made at the first use */
+static uint32_t log2_of_step[STEPS + 1]; /* log2(1 + i / STEPS) in 2^-16, computed at the first use */
 
 /* The fraction of log2 x for 1 <= x < 2, x in 2^-31: squaring x gives it bit by bit. */
 static uint32_t slow_log2(uint32_t x)
@@ -20,7 +20,7 @@ static uint32_t slow_log2(uint32_t x)
     return fraction;
 }
 
-/* The last one marks that all are there: whoever finds it missing makes the same ones again. */
+/* The last entry marks the table complete: a caller that finds it missing computes the same entries again. */
 static void make_steps(void)
 {
     for (uint32_t i = 0; i < STEPS; i++)

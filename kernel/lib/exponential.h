@@ -6,7 +6,7 @@
 
 #include "lib/random.h"
 
-#define EXPONENTIAL_MOST 22 /* no number is greater than so many means: 2^-32 of them would be */
+#define EXPONENTIAL_MOST 22 /* no number exceeds this many means: the probability would be 2^-32 */
 
 /* -ln(u / 2^32) in units of 2^-16, for u > 0: 0 to 22.18 units. Off by 2^-13 at most. */
 uint32_t minus_ln(uint32_t u);

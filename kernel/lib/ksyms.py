@@ -1,5 +1,5 @@
-"""Print the assembler source of the kernel's table of function names (lib/symbols.h), made from what readelf prints
-of a linked image. Of nothing comes an empty table: that is for the first link, which fixes the addresses.
+"""Print the assembler source of the kernel's table of function names (lib/symbols.h), made from readelf's output
+for a linked image. Empty input gives an empty table: that is for the first link, which fixes the addresses.
 
 Usage: readelf -sW IMAGE | ksyms.py
 """

@@ -1,6 +1,6 @@
 /*
- * Where things lie that are placed while the kernel runs: stacks, page frames, a program's stack and heap. The image's
- * layout decides (build option `layout`), as it decides where the link puts functions and data.
+ * Addresses of what is placed while the kernel runs: stacks, page frames, a program's stack and heap. The image's
+ * layout (build option `layout`) decides them, as it decides where the link puts functions and data.
  */
 #ifndef LIB_LAYOUT_H
 #define LIB_LAYOUT_H
@@ -11,7 +11,7 @@ extern uint32_t layout_seed; /* the image's number, never written (arch/kernel.l
 
 enum layout_of { LAYOUT_OF_KERNEL_STACK = 1, LAYOUT_OF_FRAME, LAYOUT_OF_USER_STACK, LAYOUT_OF_HEAP };
 
-/* Which of `choices` places the thing number `n` of its kind gets: drawn from the layout, or in turn. */
+/* Which of `choices` places the `n`th object of its kind gets: drawn from the layout, or in turn. */
 static inline uint32_t layout_choice(enum layout_of kind, uint32_t n, uint32_t choices)
 {
     if (!layout_seed)

@@ -1,7 +1,7 @@
 /*
- * memcpy and memset by the word: the C library's, built for size, go byte by byte, and pages of memory are copied and
- * cleared here. Where `to` and `from` are not aligned alike it is bytes here, too. Programs have the same
- * (user/lib/memory.c is a link): picolibc's malloc clears what it gives.
+ * memcpy and memset by the word: the C library's, built for size, go byte by byte, and the kernel copies and clears
+ * pages with them. Where `to` and `from` are not aligned alike, these copy bytes, too. Programs use the same code
+ * (user/lib/memory.c is a link): picolibc's malloc clears the memory that it returns.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 typedef uint32_t __attribute__((may_alias)) word_t;
 
-/* The compiler is not to see what these loops do, and call them for it. */
+/* Keep the compiler from recognising these loops and replacing them by calls to themselves. */
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
@@ -21,7 +21,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n)
     if (((uintptr_t)t ^ (uintptr_t)f) % WORD == 0) {
         for (; n && (uintptr_t)t % WORD; n--)
             *t++ = *f++;
-        for (; n >= PIECE; n -= PIECE, t += PIECE, f += PIECE) /* loads first: none waits for the one before it */
+        for (; n >= PIECE; n -= PIECE, t += PIECE, f += PIECE) /* loads first: none waits for the previous one */
             for (unsigned half = 0; half < PIECE; half += PIECE / 2) {
                 const word_t *g = (const word_t *)(f + half);
                 word_t *u = (word_t *)(t + half);

@@ -1,4 +1,4 @@
-/* The lesser and the greater of two of one type; each may be evaluated twice. */
+/* The lesser and the greater of two values of one type; each may be evaluated twice. */
 #ifndef LIB_MINMAX_H
 #define LIB_MINMAX_H
 

@@ -1,7 +1,7 @@
 /*
- * The end of a kernel that cannot go on: stops the other harts, prints the message, a backtrace with the names of the
- * functions, and what every subsystem has to say of its state, and ends the run with PANIC_EXIT_CODE. What it does is
- * in arch/panic.c; what lies above has a hook in arch/panic.h.
+ * The end of a kernel that cannot continue: stops the other harts, prints the message, a backtrace with the names of
+ * the functions, and the state of every subsystem, and ends the run with PANIC_EXIT_CODE. Implemented in
+ * arch/panic.c; the layers above set hooks in arch/panic.h.
  */
 #ifndef LIB_PANIC_H
 #define LIB_PANIC_H
@@ -10,7 +10,7 @@
 
 _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same; explain(what) prints more behind the backtrace. */
+/* The same; explain(what) prints more after the backtrace. */
 _Noreturn void panic_explained(void (*explain)(const void *), const void *what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -18,7 +18,7 @@ _Noreturn void panic_explained(void (*explain)(const void *), const void *what, 
 int panicking(void);
 
 /*
- * Stops this hart, for ever, if another one has panicked: it has been called, or is about to do what others could see.
+ * Halts this hart, for ever, if another one has panicked: on its call, or before any effect that others could see.
  */
 void panic_stop_if_other(void);
 

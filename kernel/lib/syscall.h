@@ -1,23 +1,23 @@
 /*
- * System calls register here, each beside the code that it is about, in whichever layer:
+ * System calls register here, each beside the code that implements it, in any layer:
  *
  *   static int sys_getpid(struct process *p, struct vm_map *map, const uint32_t *a) { return p->id; }
  *   SYSCALL(SYS_GETPID, sys_getpid);
  *
  * The numbers are in user/abi.h. The linker gathers the calls of the kernel proper (arch/kernel.ld); proc/syscall.c
- * carries them out.
+ * executes them.
  */
 #ifndef LIB_SYSCALL_H
 #define LIB_SYSCALL_H
 
 #include <stdint.h>
 
-struct process; /* proc/process.h: layers below user/ have no use for it */
-struct vm_map;  /* vm/map.h: its memory, where the caller's pointers point to */
+struct process; /* proc/process.h: layers below user/ do not use it */
+struct vm_map;  /* vm/map.h: the process's memory, in which the caller's pointers are valid */
 
 /*
- * Carries a call out for the calling thread, of process `p`, interrupts on and no lock held. a[0] to a[5] are its
- * arguments: whatever they are, the worst is an error for the caller. Gives its result, or minus a number of <errno.h>.
+ * Executes a call for the calling thread, of process `p`, interrupts on and no lock held. a[0] to a[5] are its
+ * arguments, which may have any value: a bad one gives the caller an error. Returns the result, or a negative errno.
  */
 typedef int syscall_fn(struct process *p, struct vm_map *map, const uint32_t *a);
 
@@ -31,8 +31,8 @@ struct syscall {
         __attribute__((used, section(".syscalls"))) = {call_number, call_fn}
 
 /*
- * Fill `table` of `size` with the calls from `first` to before `end`, each under its number, and `none` elsewhere.
- * Panics if a number is not below `size`, or registered twice.
+ * Fill `table` of `size` entries with the calls from `first` up to before `end`, each at its number, and `none`
+ * elsewhere. Panics if a number is not below `size`, or registered twice.
  */
 void syscalls_gather(const struct syscall *first, const struct syscall *end, syscall_fn *none, syscall_fn **table,
                      uint32_t size);
