@@ -28,7 +28,7 @@ uint32_t line_made_baud(uint32_t baud);
 /* Sets a bit rate that can be made. */
 void line_set_baud(uint32_t baud);
 
-/* Characters that are kept while nobody takes them. */
+/* Received characters that are kept until they are read. */
 uint32_t line_room(void);
 
 /* Cycles since reset, modulo 2^32. */

@@ -244,7 +244,7 @@ static void answer(void)
         requests[type].answer();
 }
 
-/* What comes with time: a bit rate that nobody uses is taken back, and an end that nobody has heard is told again. */
+/* Time-outs: a bit rate that is not used is taken back, and an end that is not acknowledged is sent again. */
 static void tick(void)
 {
     uint32_t now = line_cycles();

@@ -72,7 +72,7 @@ def note(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """What a user is told of an error that nobody expected."""
+    """The message to the user for an unexpected error."""
     from pathlib import Path
     if isinstance(error, ImportError) and (error.name or "").partition(".")[0] not in ("", *OURS):
         return (f"the Python environment .venv is damaged ({error}): "
@@ -90,7 +90,7 @@ def say(text: str):
     try:
         text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
         print(f"interlock: {text}", file=sys.stderr, flush=True)
-    except OSError:         # there is nobody to be told
+    except OSError:         # standard error is closed
         pass
 
 
@@ -168,7 +168,7 @@ def main():
         standard_streams()
         take_errors()
         text, status = command()
-    except BrokenPipeError:     # who reads the output has enough of it, as `head`
+    except BrokenPipeError:     # the reader of the output has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 128 + signal.SIGPIPE
     except KeyboardInterrupt:
@@ -179,7 +179,7 @@ def main():
         text, status = (error.code, 1) if isinstance(error.code, str) else ("", error.code or 0)
     except Exception as error:
         text = one_line(error)
-    if _asked and not status:       # whoever was to be interrupted has taken no notice of it
+    if _asked and not status:       # what was to be interrupted has ignored it
         text, status = INTERRUPTED, STATUS
     if _asked:      # Python's end would let them end it in another way; an interrupt that exec() passed on, by SIGINT
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)

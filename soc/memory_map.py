@@ -16,8 +16,8 @@ class Region:
     path: str
     mode: str        # of r, w, x
     what: str
-    # Cycles of a load until its value can be used, and of a store until the next instruction, where nobody else is in
-    # the way: of cached memory with a hit, and `miss` with a miss. Measured (tests/system/soc/selftest.c).
+    # Cycles of a load until its value can be used, and of a store until the next instruction, without contention
+    # from others: of cached memory with a hit, and `miss` with a miss. Measured (tests/system/soc/selftest.c).
     load: int
     store: int | None
     miss: int | None = None

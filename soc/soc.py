@@ -30,7 +30,7 @@ SOURCE_UART1 = 17
 SOURCE_ARRIVALS = 18  # + wire
 SOURCE_DISK = 28     # - its number
 SOURCE_ETHER = 29    # + wire: the receive queues, and the rest
-BUS_TIMEOUT = 1024   # cycles until an access of the shared bus that nobody answers reads as all ones
+BUS_TIMEOUT = 1024   # cycles until an access of the shared bus that no device answers reads as all ones
 
 
 class InterlockSoC(SoCCore):

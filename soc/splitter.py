@@ -15,7 +15,7 @@ class HartIOSplitter(LiteXModule):
     `slaves`: (origin, size, HartIO) of each device, its region in bytes in the hart's address space.
     """
     def __init__(self, master, slaves):
-        nobody = Signal()  # the access of the cycle before went to no device
+        nobody = Signal()  # the previous cycle's access went to no device
         missed = []
         for origin, size, slave in slaves:
             chosen = Signal()

@@ -5,11 +5,11 @@ exists is whole; a lock file per entry makes two processes that want the same th
 
     <kind>/<key>/           an entry; when it was changed last is when it was used last
     <kind>/.<key>.lock      held alone while the entry is made or removed, shared while it is looked up
-    <kind>/.<key>.<any>/    what is on its way in or out: rubbish unless somebody holds the lock
+    <kind>/.<key>.<any>/    what is on its way in or out: garbage unless the lock is held
     .leases/<process>       the entries that a process uses, a line each; locked as long as that process lives
     .took/<kind>            how many seconds the last build of an entry took
 
-So what nobody uses can be removed at any time (`discard`), beside processes that build and look up.
+So what is not in use can be removed at any time (`discard`), beside processes that build and look up.
 """
 
 import fcntl
@@ -125,7 +125,7 @@ def _lock_of(entry: Path) -> Path:
 def locked(path: Path, shared: bool = False, wait: bool = True,
            waiting: Callable[[], object] | None = None) -> Iterator[bool]:
     """Holds the lock file `path`, made if it is missing, and gives True; False, at once, if it must not `wait` and
-    somebody else holds it. Whoever holds it alone may remove it. `waiting` is called before it waits."""
+    another holds it. A process that holds it alone may remove it. `waiting` is called before it waits."""
     how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     while True:
         with open(path, "a") as lock:
@@ -168,7 +168,7 @@ _lease_guard = threading.Lock()
 
 def hold(entry: Path):
     """Notes that this process uses an entry, which lasts as long as it lives, or a program that it becomes (exec).
-    Whoever calls it holds the entry's lock, or the entry is held already."""
+    The caller holds the entry's lock, or the entry is held already."""
     leases = entry.parent.parent / ".leases"
     with _lease_guard:
         if leases not in _leases:

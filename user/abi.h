@@ -403,8 +403,8 @@
 #define USER_VM_PROTECT 0x315 /* (address, bytes, 1: the most that they may become, rights as PROT_*) */
 #define USER_VM_INHERIT 0x316 /* (address, bytes, 0: shared, 1: a copy, 2: nothing) by children */
 #define USER_VM_COPY 0x317 /* (from, bytes, to) of whole pages */
-#define USER_NOTIFY_DEAD_NAME 5 /* nobody receives from the port any more; */
-#define USER_NOTIFY_NO_SENDERS 6 /* nobody has a send right: of a receive right */
+#define USER_NOTIFY_DEAD_NAME 5 /* the port has no receiver any more; */
+#define USER_NOTIFY_NO_SENDERS 6 /* no send right is left: of a receive right */
 #define USER_MESSAGE_SEND_ONCE 1 /* the number of a message that a send-once right sends which goes unused */
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
@@ -413,7 +413,7 @@
 #define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
 #define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */
 #define USER_TIOCSETAW 0x802c7415 /* when all output has been sent, */
-#define USER_TIOCSETAF 0x802c7416 /* and input that nobody has read is thrown away */
+#define USER_TIOCSETAF 0x802c7416 /* and input that has not been read is discarded */
 #define USER_TIOCFLUSH 0x80047410 /* (const int *: 1 input; 2 output is not thrown away here) */
 #define USER_TIOCDRAIN 0x2000745e /* () */
 #define USER_TIOCSTOP 0x2000746f /* () */

@@ -37,7 +37,7 @@ static inline void delay_ms(uint32_t ms)
         ;
 }
 
-/* What was stored is seen by whoever is told by the next access of a device. */
+/* Stores before it are visible to all that the next access of a device notifies. */
 static inline void io_fence(void)
 {
     __asm__ volatile("fence iorw, iorw" ::: "memory");

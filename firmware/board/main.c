@@ -54,7 +54,7 @@ _Noreturn void enter_image(uint32_t entry)
 _Noreturn void reset_machine(void)
 {
     line_flush();
-    host_exit_write(0); /* on a board nobody takes the code: it is a reset */
+    host_exit_write(0); /* on a board nothing reads the code: a write resets it */
     for (;;)
         ;
 }

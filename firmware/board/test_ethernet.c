@@ -1,6 +1,6 @@
 /*
- * Ethernet, as far as it goes without a peer that answers: frames come back in the core's own loop, before the PHY; the
- * PHY says who it is, and whether it has a link.
+ * Ethernet, as far as can be tested without a peer that answers: frames return in the core's own loopback, before the
+ * PHY; the PHY gives its identifier, and whether it has a link.
  */
 #include <generated/csr.h>
 #include <generated/mem.h>
@@ -42,7 +42,7 @@ static uint8_t content(unsigned length, unsigned i)
     return (uint8_t)(i * 29 + length + (i >> 8));
 }
 
-/* What became of a frame of `length` bytes that was sent to nobody: it comes back, whole. */
+/* The fate of a frame of `length` bytes that is sent in the loopback: it returns, whole. */
 static const char *frame_in_a_loop(unsigned length)
 {
     for (unsigned i = 0; i < length; i++)
@@ -159,7 +159,7 @@ static void test_phy(int whole, const char *frames)
 {
     for (uint32_t phy = 0; phy < ADDRESSES; phy++) {
         uint32_t high = mdio_read(phy, IDENTIFIER_HIGH);
-        if (high == 0xffff) /* the line is pulled up: nobody is there */
+        if (high == 0xffff) /* the line is pulled up: no PHY drives it */
             continue;
         uint32_t identifier = high << 16 | mdio_read(phy, IDENTIFIER_LOW);
         int link = has_link(phy);

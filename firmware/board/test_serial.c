@@ -11,7 +11,7 @@
 #include "selftest.h"
 
 #define CHARACTERS 16    /* as a FIFO holds from reset */
-#define FAST_DIVISOR 1   /* 16 cycles a bit: nobody but the port listens */
+#define FAST_DIVISOR 1   /* 16 cycles a bit: only the port itself listens */
 
 static uint8_t sample(unsigned i)
 {

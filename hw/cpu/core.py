@@ -40,7 +40,7 @@ class InterlockCluster(litex_cpu.CPU):
     `pbus` is the Wishbone master to the SoC's bus; `ibus` and `dbus` are the LiteDRAM native masters to main RAM
     (addresses in 64-bit words from its start). `clint_bus` and `dma_bus` are Wishbone slaves; `device_ports[n]` are
     LiteDRAM native slaves, for devices that move much (DevicePort). `hart_io[h]` is hart h's private I/O port (master).
-    `external_interrupt` goes in, a level per hart; `timer_interrupt` comes out, for who wants the timers elsewhere too
+    `external_interrupt` goes in, a level per hart; `timer_interrupt` comes out, for use of the timers elsewhere too
     (they are wired to the harts already). `probe[h]` is for the simulator only."""
 
     category = "softcore"

@@ -98,7 +98,7 @@ class CardPins(LiteXModule):
                 part.pads_in.data.i.eq(sdpads.data.i),
             ]
         self.clock  = clocker.ce    # o: once a clock of the card's, whether or not it goes out
-        self.high   = Signal()      # o: nobody holds a data line low
+        self.high   = Signal()      # o: no data line is held low
         self.comb += self.high.eq(sdpads.data_i_ce & (sdpads.data.i == 15))
         self.cmdw, self.cmdr, self.dataw, self.datar = cmdw.sink, cmdr, dataw, datar
 

@@ -95,7 +95,7 @@ class ProgrammedIO(LiteXModule):
         ]
 
     def add_turns(self):
-        """Who has the buffer: software, from `drq` until it has moved all of it, or the engine."""
+        """The owner of the buffer: software, from `drq` until it has moved all of it, or the engine."""
         at, left, writing = self.at, self.left, self.writing
         self.sync += [
             If(self.seen,

@@ -1,1 +1,1 @@
-"""Between the target and whoever runs it."""
+"""Between the target and the host that runs it."""

@@ -1,4 +1,4 @@
-"""What the target tells whoever runs it, and what it can learn of itself (README.md is the manual)."""
+"""What the target tells the host that runs it, and what it can learn of itself (README.md is the manual)."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
@@ -15,7 +15,7 @@ HOST_OUTPUTS = [
 
 
 class HostPort(LiteXModule):
-    """The target's end: an exit code, and pieces of memory to be copied out. `outputs` go to whoever runs it."""
+    """The target's end: an exit code, and pieces of memory to be copied out. `outputs` go to the host."""
     def __init__(self):
         self.outputs = Record(HOST_OUTPUTS)
 

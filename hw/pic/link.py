@@ -52,7 +52,7 @@ class Link(LiteXModule):
         self.ready     = Signal(reset=1)        # i: the controller takes accesses
         self.select    = Signal()               # o: pulse: the access below takes effect two cycles later
         self.effect    = Signal()               # o: pulse: it takes effect in this cycle
-        self.hart      = Signal(max=max(n_harts, 2))  # o: who makes it
+        self.hart      = Signal(max=max(n_harts, 2))  # o: which one makes it
         self.write     = Signal()               # o: store, not load
         self.address   = Signal(ADDRESS_WIDTH)  # o: byte offset in the controller's window
         self.data      = Signal(32)             # o: to store
@@ -113,7 +113,7 @@ class Link(LiteXModule):
 
     def add_turns(self):
         """Which hart has the link: the next one after the last that wants it."""
-        # Where the one that is under way is: attributes, for who proves that none is lost.
+        # Where the access under way is: attributes, for the proof that none is lost.
         self.idle      = Signal(reset=1)
         self.there     = Signal()                   # on its way there, for `remaining` cycles more
         self.decide    = Signal()

@@ -134,7 +134,7 @@ class Model:
         return served & ~self.edge
 
     def waiting(self):
-        """Mask of the sources that wait for a claim, by whomever."""
+        """Mask of the sources that wait for a claim, by any hart."""
         return self.pending() & ~self.blocked()
 
     def offered(self, source, hart):
@@ -252,7 +252,7 @@ class Model:
     # One cycle --------------------------------------------------------------------------------------------------------
 
     def next_hart(self, requests):
-        """Whom the link takes next of a set of harts."""
+        """The hart of a set that the link takes next."""
         return min(requests, key=lambda h: (h - self.last - 1) % len(self.harts))
 
     def set_out(self, hart, arrival, up):
@@ -313,7 +313,7 @@ class Model:
         return sum(self.deliver(h) << h for h in self.harts)
 
     def take_turns(self, outputs, commands):
-        """The link: answer, accept, count who waits."""
+        """The link: answer, accept, count waiting harts."""
         if self.access and self.cycle == self.access.answer:
             outputs.responses[self.access.hart] = self.answer
             self.access = None

@@ -19,7 +19,7 @@ class LinePlayer(LiteXModule):
     def __init__(self, clock_hz, data_width=64):
         word = data_width // 8
         self.bus  = wishbone.Interface(data_width=data_width, address_width=32, addressing="word")
-        self.go   = Signal()         # i: whoever receives is ready: the line falls in the next cycle
+        self.go   = Signal()         # i: the receiver is ready: the line falls in the next cycle
         self.line = Signal(reset=1)  # o: to the port
 
         self.add_registers(word)

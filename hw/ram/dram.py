@@ -1,7 +1,7 @@
 """Main RAM in a DRAM behind LiteDRAM: the registers and ports of hw/ram/core.py, in front of LiteDRAM's crossbar.
 
 The order of accesses is LiteDRAM's: it takes a write's data when the DRAM gets it, which is when the cluster answers
-whoever stored, so that every read that is asked for after that finds it, on any port.
+the store, so that every read that is requested after that returns it, on any port.
 """
 
 from litedram.common import LiteDRAMNativePort

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sim.bench import litex_sim
 
-# Harts that fight for a lock and work while they have it: nobody sleeps. The longest windows that there are.
+# Harts that contend for a lock and work while they hold it: no thread sleeps. The longest windows that there are.
 BUSY = f"run=spinlocks hz=0 console.baud={litex_sim.CONSOLE_BAUD} section=0,100,400 pause=100 window=300000"
 SYNC = "cli-spl-pessim"
 

@@ -27,7 +27,7 @@ BOOT = 100_000
 
 
 def ours(simulator: Path, image: Path, cycles: int, *options: str) -> list:
-    """The command of a run of ours. Nobody can type: for who does, time would run away."""
+    """The command of a run of ours. No input is typed: a user's time would run away."""
     return [simulator, "--image", image, "--max-cycles", cycles, "--console", "none", "--hang-cycles", "0", "--quiet",
             *options]
 

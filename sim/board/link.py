@@ -128,7 +128,7 @@ class Link:
                     self._unexpected(frame)
                     continue
                 del waiting[frame.sequence]
-                if entry.tries == 1:    # of one sent twice nobody knows which was answered
+                if entry.tries == 1:    # which attempt was answered is known only if there was one
                     self._measure(self._heard - max(entry.arrives, before) - entry.answer_s)
                 answers[entry.index] = self._accept(entry, frame)
                 answered += 1

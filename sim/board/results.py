@@ -14,7 +14,7 @@ from soc.memory_map import memory_map
 
 SCHEMA = 1
 PART = 4096             # bytes of the trace buffer read at a time: the least that its window has
-NOBODY = 0xffff_ffff    # what a read gives that no device answers
+NOBODY = 0xffff_ffff    # the value of a read that no device answers
 WHOLE = re.compile(r"-?\d+|0x[0-9a-f]+", re.IGNORECASE)
 REAL = re.compile(r"-?\d+\.?\d*")
 

@@ -276,7 +276,7 @@ def check_together(what, attached, several):
 
 
 def is_piped(file):
-    """Whether a file or a program types, and not a person or nobody."""
+    """Whether a file or a program types: neither a person nor nothing."""
     mode = os.fstat(file.fileno()).st_mode
     return stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 

@@ -1,4 +1,4 @@
-"""Programs of user mode that are not in the image anyway: built of anybody's C files, or of sources of others.
+"""User programs that are not in the image anyway: built from a user's C files, or from sources of other projects.
 
 `./interlock program FILE.c` and `./interlock sim --program` call this; the set-up calls it to fetch the sources."""
 
@@ -343,7 +343,7 @@ def _has_symbols(path: Path) -> bool:
 
 def main():
     """Fetches the sources of all ports that are not there. Nothing but those programs needs them, so it only says what
-    is not to be had; who builds one is told again."""
+    cannot be fetched; a build of one says so again."""
     for port in [*_declared("library.toml").values(), *ports().values()]:
         try:
             sources(port)

@@ -66,7 +66,7 @@ def over(records):
     connection = duckdb.connect()
     for name, rows in tables.rows(records).items():
         connection.register(name, tables.arrow(rows))
-    # The queries may be those of a record that comes from anybody: they see these tables, and no file.
+    # The queries may come with a record from anywhere: they see these tables, and no file.
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
@@ -85,7 +85,7 @@ def refresh(directory, left_out=None):
     records = record.read(directory, damaged if left_out is not None else None)[1]
     if damaged:
         left_out += damaged
-        return tables.rows(records)     # not kept: who asks again is told again
+        return tables.rows(records)     # not kept: the next query reports it again
     try:
         tables.write(directory, records)
     except record.Unwritable:

@@ -12,7 +12,7 @@
 
 Everything in a record but its `host` entry is the same whenever the same run is repeated.
 
-A results directory may come from anybody: what is in it is data. It holds files and directories alone; a symbolic link,
+A results directory may come from anywhere: its content is data. It holds files and directories alone; a symbolic link,
 a FIFO or a device in it is refused, as writing through one would change files elsewhere.
 """
 
@@ -64,7 +64,7 @@ def write_text(path, text):
 
 def write_bytes(path, content):
     """Writes a file whole or not at all; a full disk is a RecordError."""
-    # A name that nobody can foresee, opened only if nothing has it: what is written goes into no file but a new one.
+    # An unpredictable name, opened only if no file has it: the content goes into no file but a new one.
     aside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(aside, "xb") as file:

@@ -31,7 +31,7 @@ class Item:
     size: int           # bytes on the disk
 
     def remove(self) -> bool:
-        """Whether it is gone now; else somebody uses it."""
+        """Removes it unless it is in use: whether it is gone now."""
         if self.kind == BUILDS or self.path.parent.parent.name == "cache":
             return discard(self.path.with_name(self.path.name.lstrip(".").partition(".")[0]))
         if self.kind == RUNS:
@@ -108,7 +108,7 @@ def chosen(items: Sequence[Item], days: float | None, most: float | None, now: f
 
 
 def in_use(items: Sequence[Item], root: Path | None = None) -> set[Item]:
-    """Those of the cache that processes use just now: for who only wants to know, as it may change at once."""
+    """Those of the cache that processes use just now: only for display, as it may change at once."""
     used = held((root or build_root()) / "cache")
     return {item for item in items if f"{item.path.parent.name}/{item.path.name}" in used}
 

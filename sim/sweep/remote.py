@@ -19,8 +19,8 @@ def simulate(task, topic, label, *contents):
     """Carries out `task` on this worker; `contents` are files that some worker missed before.
 
     Gives {"missing": names} when a file is not here with the content that is wanted, else {"status", "files", "host"}.
-    Says how far it is with events on `topic`. Ends the simulator when nobody wants the run any more: it was cancelled,
-    or who asked for it has gone.
+    Says how far it is with events on `topic`. Ends the simulator when the run is not wanted any more: it was cancelled,
+    or its client has gone.
     """
     worker = get_worker()
     key = worker.get_current_task()

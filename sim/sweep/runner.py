@@ -48,7 +48,7 @@ LIMIT_FACTOR = 4        # a run that takes so much longer than its estimate is e
 
 @dataclasses.dataclass
 class Progress:
-    """How far an experiment is, for whoever shows it."""
+    """How far an experiment is, for display."""
 
     total: int = 0
     done: int = 0

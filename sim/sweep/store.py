@@ -3,8 +3,8 @@
     build/runs/<aa>/<key>/      the files of a run, and kept.json with the SHA-256 of each
 
 Only runs that ended well are kept. An entry is filled aside and renamed into place, and its files are checked when they
-are taken out, so what is found is whole. The folder may be removed at any time. Whoever takes a run out holds
-build/runs/.lock with others; whoever removes one (`./interlock prune`) holds it alone.
+are taken out, so what is found is whole. The folder may be removed at any time. Taking a run out holds
+build/runs/.lock shared; removing one (`./interlock prune`) holds it exclusively.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ class Store:
         return kept if whole else None
 
     def discard(self, entry):
-        """Removes a kept run that nobody is taking out."""
+        """Removes a kept run that is not being taken out."""
         try:
             aside = Path(tempfile.mkdtemp(prefix=".", dir=entry.parent))
             with contextlib.suppress(FileNotFoundError), self._lock(shared=False):      # another one was faster

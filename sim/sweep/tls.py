@@ -1,6 +1,6 @@
-"""Who may talk to a Dask cluster of ours: whoever has the certificate in a folder that only its owner can read.
+"""Access to a Dask cluster of ours: by the certificate in a folder that only its owner can read.
 
-A Dask scheduler and its workers run what anybody sends them, so what leaves this machine is encrypted, and both ends
+A Dask scheduler and its workers run whatever is sent to them, so what leaves this machine is encrypted, and both ends
 show the certificate. It is Dask's own (Security.temporary), kept so that jobs on other machines find it on a shared
 disk.
 """
@@ -74,7 +74,7 @@ def options(folder=None):
 
 def of_address(address, plain=False, folder=None):
     """The address with its protocol, and the Security to connect with; None for plain TCP, which is for what stays on
-    this machine, and for who asked for it. `address` may be a scheduler's file. RecordError in one line."""
+    this machine, and where `plain` asks for it. `address` may be a scheduler's file. RecordError in one line."""
     file = Path(address)
     if file.is_file():
         try:

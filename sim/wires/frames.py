@@ -77,7 +77,7 @@ class Flood:
     count: int
     us: int
     size: int
-    protocol: str = "echo"      # or udp, to a port that nobody has
+    protocol: str = "echo"      # or udp, to a port that no socket has
     mbits: int = 100            # of the wire
 
     @classmethod
@@ -105,7 +105,7 @@ class Flood:
 
 
 def hostile(count: int, seed: int) -> list[bytes]:
-    """Frames with FCS as nobody sends them in good faith: good ones with bytes changed, cut or added, and anything at
+    """Frames with FCS as no correct sender makes them: good ones with bytes changed, cut or added, and anything at
     all, of any length. In two of three the FCS is right, and in half the checksum of what would be an IP header, so
     that they come far."""
     chance = random.Random(seed)

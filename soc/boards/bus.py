@@ -9,11 +9,11 @@ from hw.cpu.core import DevicePort
 
 
 class BusRegister(LiteXModule):
-    """What `master` (a Wishbone slave here) is asked goes out on `bus` a cycle later, and the answer comes back a cycle
+    """An access of `master` (a Wishbone slave here) goes out on `bus` a cycle later, and its answer returns a cycle
     after it came. So every access takes two cycles more, and no path leads from a hart's bus through a device and back.
 
-    Whoever gives an access up, as a bus time-out does, leaves `cyc` or `stb` low for a cycle at least: then it is given
-    up on `bus` too, and its answer is dropped, so that it ends no other access.
+    A master that aborts an access, as a bus time-out does, leaves `cyc` or `stb` low for at least a cycle: then it is
+    aborted on `bus` too, and its answer is dropped, so that it ends no other access.
 
     In simulation these paths cost nothing, so only boards have it."""
     def __init__(self, master):

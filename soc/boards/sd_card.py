@@ -446,7 +446,7 @@ class SDCard(LiteXModule):
         self.spoils  = Signal()     # i: it finds behind the end that what was written is not
         self.complains = Signal()   # i: its status has an error as it takes a command for data
         self.twists  = Signal()     # i: the CRC of its answers is wrong
-        self.late    = Signal()     # i: it answers when nobody waits any more
+        self.late    = Signal()     # i: it answers after the wait has timed out
         self.old     = Signal()     # i: it is of version 1 and counts in bytes (SDSC); else high capacity
         self.lost    = Signal(8)    # o: commands that came with a wrong CRC
 

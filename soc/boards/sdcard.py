@@ -11,8 +11,8 @@ def registered(io: type[SDPHYIO]) -> type[SDPHYIO]:
     and all that goes with it a cycle later, the PHY has the answer, with the strobe that goes with it, two cycles
     later; the PHY waits for the strobe, and so for any time.
 
-    Reading works at every rate. Who writes has to give the card's clock 4 cycles or more in
-    `sdcard_divider`: with 2, the end of what was written comes back when the PHY already looks for the card's answer to
+    Reading works at every rate. Writing needs a card clock of 4 cycles or more in
+    `sdcard_divider`: with 2, the end of the written data comes back when the PHY already looks for the card's answer to
     it.
 
     Without them there is a path from a pad through all of LiteSDCard to the pads again: the card that is no longer busy
@@ -32,7 +32,7 @@ def registered(io: type[SDPHYIO]) -> type[SDPHYIO]:
 
 
 class SimulatedPads(SDPHYIO):
-    """Pads as an FPGA's, a register each way, for a card of soc.boards.sd_card; nobody drives a line: it is high."""
+    """Pads as an FPGA's, a register each way, for a card of soc.boards.sd_card; a line that nothing drives is high."""
     def __init__(self, clocker, sdpads, pads):
         drives_cmd, drives_data = Signal(), Signal()
         cmd, data = Signal(), Signal(4)

@@ -63,7 +63,7 @@ def _of_the_registry(name: str) -> bool:
 @contextmanager
 def _alone() -> Iterator[None]:
     """Keeps the registry's programs of this user from being started for the first time side by side. That is when they
-    are compiled, into a file that all then map: whoever has mapped it dies (SIGBUS) when another writes it anew."""
+    are compiled, into a file that all then map: a process that has it mapped dies (SIGBUS) when another rewrites it."""
     folder = Path(os.environ.get("YOWASP_CACHE_DIR") or platformdirs.user_cache_dir("YoWASP", appauthor=False))
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "first-run.lock", "w") as lock:

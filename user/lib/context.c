@@ -12,9 +12,9 @@ _Static_assert(offsetof(ucontext_t, uc_sigmask) == offsetof(struct user_context,
 _Static_assert(offsetof(ucontext_t, uc_mcontext) == X && offsetof(struct user_context, x) == X, "as the kernel has it");
 
 /*
- * By system calls. The kernel keeps pc, ra, sp, gp and tp at the beginning of the registers' places, in that order;
- * what C keeps across calls is kept here, in their own places, x8 to x9 and x18 to x27, and fetched by whoever goes on,
- * who finds its context in a1.
+ * By system calls. The kernel saves pc, ra, sp, gp and tp at the beginning of the registers' places, in that order;
+ * the registers that C preserves across calls are saved here, in their own places, x8 to x9 and x18 to x27, and loaded
+ * by the thread that is resumed, which finds its context in a1.
  */
 #define AT(n) "24+4*" #n
 #define KEEP(do, base)                                                                                            \

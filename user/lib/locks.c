@@ -6,7 +6,7 @@
 
 struct __lock __lock___libc_recursive_mutex;
 
-/* 0 is nobody: no thread has its variables there. */
+/* 0 stands for no thread: none has its variables there. */
 static uint32_t self(void)
 {
     return (uint32_t)__builtin_thread_pointer();

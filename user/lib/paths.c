@@ -131,7 +131,7 @@ int lockf(int fd, int how, off_t size)
         return -1;
     case F_ULOCK: l.l_type = F_UNLCK; return fcntl(fd, F_SETLK, &l);
     case F_TEST:
-        l.l_type = F_RDLCK; /* as Linux: who reads is in nobody's way */
+        l.l_type = F_RDLCK; /* as Linux: a read lock conflicts with no other */
         if (fcntl(fd, F_GETLK, &l))
             return -1;
         if (l.l_type == F_UNLCK || l.l_pid == getpid())

@@ -38,7 +38,7 @@ int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_chil
     return 0;
 }
 
-/* The child has this thread alone: nobody else may be within malloc then. */
+/* The child has this thread alone: no other thread may be within malloc then. */
 pid_t fork(void)
 {
     for (struct at_fork *f = last_at_fork; f; f = f->next)

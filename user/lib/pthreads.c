@@ -1,7 +1,7 @@
 /*
  * POSIX threads (include/pthread.h) on the kernel's threads and futexes. A thread's stack is a mapping of its own with
- * a page below it that nobody may touch; on top lie its variables of the class __thread and its struct pthread. Who
- * joins it gives the mapping back, once the thread says that it has left it; of a detached one, who creates the next.
+ * a guard page below it; on top lie its variables of the class __thread and its struct pthread. The thread that joins
+ * it unmaps it, once the ended thread says that it has left it; of a detached one, the thread that creates the next.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ struct pthread {
     void *(*fn)(void *);
     void *argument, *result;
     volatile uint32_t fate; /* enum fate */
-    volatile uint32_t left; /* 1: it has left its stack for good; who joins waits for that */
+    volatile uint32_t left; /* 1: it has left its stack for good; pthread_join waits for that */
     SLIST_ENTRY(pthread) link; /* of those that have ended and were detached */
 };
 

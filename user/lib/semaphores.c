@@ -42,7 +42,7 @@ int sem_trywait(sem_t *sem)
     return failed(EAGAIN);
 }
 
-/* Who waits has said so before he looks again: then who posts sees it, or he sees what was posted. */
+/* A waiter is counted before it looks again: then the poster sees it, or it sees what was posted. */
 int sem_timedwait(sem_t *sem, const struct timespec *until)
 {
     int was = errno;

@@ -38,7 +38,7 @@
 #define OUTPUT 8192
 #define URL_MOST 2048
 #define HEAD_MOST 8192   /* bytes of a request's fields: 431 beyond */
-#define BODY_MOST 65536u /* of a request, which nobody wants: 413 beyond */
+#define BODY_MOST 65536u /* of a request, which is not used: 413 beyond */
 #define WHOLE_MOST (HEAD_MOST + 2 * BODY_MOST) /* with all that is between: 413 */
 #define LINGER_MS 1000
 #define INDEX "index.html"

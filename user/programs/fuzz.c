@@ -61,7 +61,7 @@ static void call(void)
         if (!below(12))
             system_call(SYS_SPAWN, below(3) ? (uint32_t)names[below(3)] : pointer(), pointer(), 0);
         return;
-    case SYS_WAIT4: /* nearly always there is somebody to wait for, or nobody */
+    case SYS_WAIT4: /* nearly always with a child to wait for, or without any */
         system_call(SYS_WAIT4, (uint32_t)-1, below(2) ? (uint32_t)buffer : pointer(), 0);
         return;
     case SYS_SBRK: system_call(SYS_SBRK, below(4) ? below(3000) : number(), 0, 0); return;

@@ -56,7 +56,7 @@ static void count_end(void)
         say("a call");
 }
 
-/* Up to `most` bytes of the pattern, until there is nobody who takes them. */
+/* Up to `most` bytes of the pattern, until nothing receives them any more. */
 static void send_some(int fd, unsigned most, unsigned way)
 {
     unsigned char piece[PIECE];

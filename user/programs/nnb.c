@@ -141,7 +141,7 @@ int main(int argc, char **argv)
         }
         close(commands[i][0]);
     }
-    while (shared->there < most) /* else those who make their files still take their part of the first test */
+    while (shared->there < most) /* else processes that still make files take processor time from the first test */
         yield();
     for (unsigned t = 0; t < test_count; t++)
         for (unsigned i = 0; i < count_count; i++)

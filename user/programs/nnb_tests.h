@@ -1,6 +1,6 @@
 /*
- * Tests 1, 3, 8 and 18 of the Neal Nelson Benchmark, from what paper `mach`, section 3.3, tells of them: what one user
- * does. Whoever includes this says how a file is used:
+ * Tests 1, 3, 8 and 18 of the Neal Nelson Benchmark, from what paper `mach`, section 3.3, says of them: what one user
+ * does. The file that includes this defines how a file is used:
  *
  *   int nnb_open(void *user, const char *path, bool create);      a descriptor, the file made or emptied with `create`
  *   void nnb_close(void *user, int fd);

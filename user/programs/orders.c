@@ -7,8 +7,8 @@
  *
  * Node 0 prints a line for each connection, @orders clients=... orders=... first_us=... last_us=...
  *
- * Node 1 begins WARM_US later, as nobody hears what is sent before the other node's interface is up, and stays for
- * LINGER_US behind the last order, as what its kernel has not sent then is lost.
+ * Node 1 begins WARM_US later, as what is sent before the other node's interface is up is lost, and stays for
+ * LINGER_US after the last order, as what its kernel has not sent then is lost.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -122,7 +122,7 @@ static void executes(void)
     CHECK(call(SYS_EXECVE, "status", 4, 0) == -EFAULT);
     id = call(SYS_SPAWN, "status", argv, 0);
     CHECK(wait_for(id) == 5 << 8);
-    static const char *const sleeps_on[] = {"processes", "sleep", 0}; /* with the mask of who spawned it */
+    static const char *const sleeps_on[] = {"processes", "sleep", 0}; /* with its parent's mask */
     mask(USER_SIG_BLOCK, 1u << USER_SIGTERM);
     id = call(SYS_SPAWN, "processes", sleeps_on, 0);
     mask(USER_SIG_UNBLOCK, 1u << USER_SIGTERM);
@@ -420,7 +420,7 @@ static void stops_that_end(void)
         int me = call(SYS_GETPID, 0);
         mask(USER_SIG_BLOCK, 1u << USER_SIGTSTP);
         call(SYS_KILL, me, USER_SIGTSTP);
-        call(SYS_KILL, me, USER_SIGCONT); /* whoever is told to go on has no stop before him */
+        call(SYS_KILL, me, USER_SIGCONT); /* SIGCONT discards pending stops */
         mask(USER_SIG_UNBLOCK, 1u << USER_SIGTSTP);
         leave(7);
     }
@@ -852,7 +852,7 @@ static void descriptors(void)
     CHECK(call(SYS_CLOSE, 20) == 0 && call(SYS_CLOSE, 20) == -EBADF);
     CHECK(call(SYS_WRITE, fd[0], "x", 1) == -EBADF && call(SYS_READ, 9, text, 1) == -EBADF);
     CHECK(call(SYS_FCNTL, fd[0], F_SETFL, O_NONBLOCK) == 0 && call(SYS_READ, fd[0], text, 1) == -EAGAIN);
-    CHECK(call(SYS_CLOSE, 9) == 0 && call(SYS_READ, fd[0], text, 1) == 0); /* nobody writes any more */
+    CHECK(call(SYS_CLOSE, 9) == 0 && call(SYS_READ, fd[0], text, 1) == 0); /* no writer is left */
     CHECK(call(SYS_CLOSE, fd[0]) == 0);
     unsigned most = (unsigned)call(SYS_GETDTABLESIZE, 0), n = 0;
     int id;
@@ -1086,7 +1086,7 @@ static void looks_at_stack(int signal, struct user_siginfo *info, struct user_si
     change_in_handler = call(SYS_SIGALTSTACK, &none, 0);
 }
 
-/* A handler's own stack, and who the process is: the superuser, always. */
+/* A handler's own stack, and the process's user: the superuser, always. */
 static void own_stack(void)
 {
     struct user_stack stack = {(uint32_t)other_stack, 0, sizeof other_stack}, now, bad = stack;

@@ -10,8 +10,8 @@
  * connections are not counted.
  *
  * A node ends with its program, and what its kernel has not sent is lost then: so a writer stays until the other side
- * has closed, and both nodes for LINGER_US more. Likewise nobody hears what is sent before the other node's
- * interface is up: node 1 begins WARM_US later, as what is lost then is sent again after a second only.
+ * has closed, and both nodes for LINGER_US more. Likewise what is sent before the other node's
+ * interface is up is lost: node 1 begins WARM_US later, as that is sent again only after a second.
  */
 #include <arpa/inet.h>
 #include <errno.h>

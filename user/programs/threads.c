@@ -19,7 +19,7 @@
 #define ROUNDS 60
 #define STACK 2048
 
-static volatile uint32_t lock; /* 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky) */
+static volatile uint32_t lock; /* 0 free, 1 taken, 2 taken and a thread may sleep (Drepper, Futexes Are Tricky) */
 static volatile uint32_t count, waits, done, spins, stop, wrong, gate;
 static uint8_t stack[THREADS + 2][STACK];
 

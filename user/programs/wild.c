@@ -1,7 +1,7 @@
 /*
  * wild SEED CALLS [DEAR]: makes random system calls, of all there are, with random arguments, good and bad ones; with
- * handlers that are made up, too, children that do the same, and signals to all of them. It may end or hang in any way:
- * who starts it ends it (test/process_fuzz.c). Of calls that make or end processes and threads, of alarms and of what
+ * handlers that are random too, children that do the same, and signals to all of them. It may end or hang in any way:
+ * its parent ends it (test/process_fuzz.c). Of calls that make or end processes and threads, of alarms and of what
  * writes to the console, one in DEAR is made.
  */
 #include <fcntl.h>
@@ -210,7 +210,7 @@ static bool call_with_care(uint32_t n)
     return call_of_a_process(n) || call_of_files(n) || call_of_signals(n) || call_of_memory_or_time(n);
 }
 
-/* Takes some hundred times as long as others, or ends who would have made more calls. */
+/* Takes some hundred times as long as others, or ends a process that would have made more calls. */
 static bool is_dear(uint32_t n)
 {
     switch (n) {

@@ -74,7 +74,7 @@ class Cluster(p : ClusterParameter) extends Component {
   interconnect.addConnection(iSide.bmb, List(iBridge.bmb, peripherals.bmb))
   interconnect.addConnection(dOrdered.bmb, List(dBridge.bmb, peripherals.bmb))
   interconnect.slaves(peripherals.bmb).forceAccessSourceDataWidth(32)
-  // A slow peripheral holds up only whoever waits for it.
+  // A slow peripheral delays only the accesses that wait for it.
   interconnect.masters(invalidateMonitor.output).withOutOfOrderDecoder()
   interconnect.masters(dOrdered.bmb).withOutOfOrderDecoder()
 

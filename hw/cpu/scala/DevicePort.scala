@@ -11,7 +11,7 @@ import vexriscv.demo.smp.{LiteDramNative, LiteDramNativeParameter}
   * Commands for words that follow each other in a line of the caches are gathered, and leave as the fewest transfers of
   * 1, 2, 4 or 8 words aligned to their size. What is gathered leaves when the line ends, when the next command does not
   * go on where it ended, or when there is none and nothing else is under way. A transfer that writes begins when all its
-  * data is here, since nobody else can use the interconnect until it ends. Answers are passed on as they come, in order.
+  * data is here, since it occupies the interconnect until it ends. Answers are passed on as they come, in order.
   */
 case class DevicePort(access : BmbAccessParameter) extends Component {
   val lineWords = HartConfig.lineBytes * 8 / HartConfig.busWidth

@@ -8,7 +8,7 @@ import spinal.lib.bus.misc.DefaultMapping
 
 /** Where LR, SC and AMO of all harts become atomic: one stream of commands, in the order in which memory performs them.
   *
-  * A load with `exclusive` reserves its 8 bytes for its hart; a store of anybody to them ends the reservation; a store
+  * A load with `exclusive` reserves its 8 bytes for its hart; any hart's store to them ends the reservation; a store
   * with `exclusive` is performed only if its hart's reservation still stands (else it goes on with no byte selected).
   *
   * An AMO is such a load and store of its own, nothing between, and is tried again if the store is not performed. Left at

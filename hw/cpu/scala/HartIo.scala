@@ -34,8 +34,8 @@ object HartIo {
   * The data cache matches responses by counting, not by name, and so wants them in order: a load (or a store that waits)
   * looks only at a response that comes when no other is due. Hence
   *  - while a private access is under way, nothing behind it is passed on;
-  *  - its response is held until all earlier responses of the shared bus have come. A posted store's is not held: nobody
-  *    looks at it, and then a trace store costs no more than any other.
+  *  - its response is held until all earlier responses of the shared bus have come. A posted store's is not held:
+  *    nothing looks at it, and so a trace store costs no more than any other.
   * Writes also get a sync (the write is visible everywhere), which the cache expects in the order of the writes and, so
   * its book-keeping can follow, at the earliest 3 cycles after the command: `order` remembers which bus a write went to.
   * Invalidations pass untouched, always, so a stalled hart holds up no other.
@@ -99,7 +99,7 @@ case class HartIoSplitter(p : BmbParameter) extends Component {
       io.hart.rsp.source    := source
       io.hart.rsp.context   := context
       io.hart.rsp.data      := data #* (p.access.dataWidth / 32)
-      io.hart.rsp.exclusive := True   // nobody else can reach the port, so LR, SC and AMO always succeed
+      io.hart.rsp.exclusive := True   // no other hart can reach the port, so LR, SC and AMO always succeed
       io.hart.rsp.setSuccess()
     }
     io.shared.rsp.ready := io.hart.rsp.ready && !deliver

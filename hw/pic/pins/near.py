@@ -12,7 +12,7 @@ from hw.pic.pins.frames import COUNTER_BITS, NUMBERS, body, field
 from hw.pic.pins.wires import SYMBOL_CYCLES
 from hw.pic.registers import SOURCES, VERSION
 
-# What loads give while nobody answers: of CLAIM, source 63, which no controller has, at the highest priority. So
+# What loads give while no controller answers: of CLAIM, source 63, which no controller has, at the highest priority. So
 # software that takes the interrupt finds one that it has no handler for, and says so.
 GONE = 0x7fff_ffff
 TIME_WIDTH = 20  # of a round trip: enough for all attempts at a message
@@ -245,7 +245,7 @@ class RemotePIC(LiteXModule):
         self.fetch  = fetch  = Signal()  # pulse: the question is taken
         self.wanted = wanted = Signal()
         fetching = Signal()
-        stale    = Signal()          # whoever asked has gone
+        stale    = Signal()          # the access that asked has ended
         self.comb += wanted.eq(bus.cyc & bus.stb & ~bus.ack & ~fetching)
         self.sync += [
             bus.ack.eq(wanted & down),

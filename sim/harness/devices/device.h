@@ -1,6 +1,6 @@
-// What stands outside the chip, at its pins: the far end of a serial line, whoever takes the trace, whoever runs the
-// target. A node (run/node.h) has a list of them. The clock loop asks no device in each cycle: a device says when it
-// wants to be called, and which pins stir it, and is called then only.
+// What is outside the chip, at its pins: the far end of a serial line, the receiver of the trace, the host. A node
+// (run/node.h) has a list of devices. The clock loop does not poll them in each cycle: a device says when it is to be
+// called, and which pins wake it, and is called only then.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +40,7 @@ class Device {
     const std::string name; // as wires and the record call it
 
     // What the clock loop looks at, not saved: made anew when the device is loaded. A device changes it only in the
-    // functions below that are not const; who else calls something that changes it has the node look again.
+    // functions below that are not const; any other caller that changes it makes the node look again.
     struct Wants {
         uint64_t before = NEVER; // `before_edge` in the first cycle not earlier
         uint64_t after = NEVER; // `after_edge` in the first cycle not earlier, ...
@@ -68,7 +68,7 @@ class Device {
     // The machine that runs the simulator: looked at each of so many cycles; 0: never.
     virtual uint64_t poll_cycles() const { return 0; }
     virtual void poll(uint64_t /*cycle*/) {}
-    virtual bool listens() const { return false; } // somebody there may do something, in his own time
+    virtual bool listens() const { return false; } // a user there may act, in real time
 
     // A checkpoint has the state of all devices: each member that is no constant or reference is saved and loaded, or a
     // comment says that it is not saved (a test looks at that: tests/unit/test_devices.py). Files hold what they have

@@ -1,4 +1,4 @@
-// Whoever runs the target, at its host port (hw/host): takes its exit code, and the memory that it hands out.
+// The host that runs the target, at its host port (hw/host): takes the exit code, and the memory to be copied out.
 #pragma once
 #include <functional>
 #include <map>

@@ -7,9 +7,9 @@
 
 namespace {
 
-constexpr uint64_t POLL_CYCLES = 16384;    // between looks at who may have typed,
+constexpr uint64_t POLL_CYCLES = 16384;    // between polls for typed input,
 constexpr char END_OF_TRANSMISSION = 4;    // ^D
-constexpr uint64_t PTY_POLL_CYCLES = 1024; // and at who is attached to a line: a program waits for each answer
+constexpr uint64_t PTY_POLL_CYCLES = 1024; // and of a pseudo-terminal: a program waits for each answer
 
 } // namespace
 

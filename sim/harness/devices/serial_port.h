@@ -48,7 +48,7 @@ class SerialPort : public Device {
     LineReceiver out;
 
     // Not saved: this run's own. What the file has got is, as what it held before.
-    Terminal terminal; // somebody at the far end
+    Terminal terminal; // the user or program at the far end
     OutFile file; // what came from the target
 
   private:

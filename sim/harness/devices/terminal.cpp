@@ -29,7 +29,7 @@ Terminal::Terminal(Arguments::Console kind)
         if (in < 0 || grantpt(in) || unlockpt(in))
             throw Failure(format("cannot open a pseudo-terminal: %s", std::strerror(errno)));
         pty_name = ptsname(in);
-        int slave = open(pty_name.c_str(), O_RDWR | O_NOCTTY); // stays open: the line holds while nobody is attached
+        int slave = open(pty_name.c_str(), O_RDWR | O_NOCTTY); // stays open: the line holds while none is attached
         if (slave < 0 || tcgetattr(slave, &saved))
             throw Failure(format("cannot open %s: %s", pty_name.c_str(), std::strerror(errno)));
         cfmakeraw(&saved);
@@ -68,7 +68,7 @@ void Terminal::flush()
         if (done > 0) {
             pending.erase(0, size_t(done));
         } else if (is_pty || errno == EAGAIN) {
-            constexpr size_t KEPT = 65536; // nobody reads: keep the newest
+            constexpr size_t KEPT = 65536; // nothing reads: keep the newest
             if (pending.size() > KEPT)
                 pending.erase(0, pending.size() - KEPT);
             return;

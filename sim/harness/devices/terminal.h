@@ -19,7 +19,7 @@ class Terminal {
     bool listens() const { return in >= 0; } // something may still be typed
     bool ended() const { return end; } // a file or pipe has been read to its end
 
-    // The bit rate that whoever is attached to the pseudo-terminal has set last, as on a serial port; 0: it is none.
+    // The bit rate that a program at the pseudo-terminal has set last, as on a serial port; 0: not a pseudo-terminal.
     uint64_t baud() const;
     void set_baud(uint64_t baud);
 

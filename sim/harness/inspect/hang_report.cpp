@@ -153,7 +153,7 @@ class Report {
     const Inspector &inspector;
     std::map<uint64_t, const Thread *> threads;
     std::map<uint64_t, unsigned> runs_on;
-    std::map<uint32_t, std::vector<LockWatch::Hold>> holds; // by lock; only locks that somebody holds
+    std::map<uint32_t, std::vector<LockWatch::Hold>> holds; // by lock; only locks that are held
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // Where every hart is when a run ends badly: its last instruction, calls, thread, and the locks that its thread holds
-// or waits for; the same of threads that sleep for a lock; and who waits for whom in a circle.
+// or waits for; the same of threads that sleep for a lock; and which threads wait for each other in a cycle.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What stands in the target's memory about its threads and stacks, for whoever names them: read from outside.
+// The names of the target's threads and its stacks, as its memory has them, read from outside.
 #pragma once
 #include <string>
 #include <vector>

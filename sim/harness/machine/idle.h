@@ -76,7 +76,7 @@ class Idle {
         size_t offset, bytes;
     };
     struct Part {
-        // Between two variables, each aligned to a word or two: nobody writes there, so it is compared with them.
+        // Between two variables, each aligned to a word or two: nothing writes there, so it is compared with them.
         static constexpr size_t MOST_PADDING = 8;
 
         std::vector<Range> ranges;

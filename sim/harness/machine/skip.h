@@ -125,6 +125,6 @@ class Skip {
     Mode mode;
     uint64_t next = 0, pause = PAUSE; // the cycle of the next close look
     uint64_t sleep_end = 0; // 0: awake
-    std::vector<char> before, left_out; // states of a check; of main RAM there is only one, nobody may write to it
+    std::vector<char> before, left_out; // states of a check; of main RAM there is only one, as nothing may write to it
     std::vector<uint8_t> ram_before;
 };

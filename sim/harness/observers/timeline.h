@@ -1,5 +1,5 @@
 // What each hart does over time, as a trace for Perfetto: its threads with the traps, waits and thread switches inside
-// them; what that is accounted as; its critical sections; its wire from the PIC. And who holds each lock, and the PIC's
+// them; its time accounts; its critical sections; its wire from the PIC. And the holder of each lock, and the PIC's
 // sources.
 #pragma once
 #include <map>

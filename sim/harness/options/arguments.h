@@ -39,7 +39,7 @@ struct Arguments : Shape {
     std::string image, out, uart1_in, uart1_out, uart1_name = otherwise::UART1;
     std::string ether_in, ether_out, ether_tap;
     bool ether_user = false;
-    std::string wave, probe_log, timeline, flame, latencies, samples, arrivals; // files of those who look on
+    std::string wave, probe_log, timeline, flame, latencies, samples, arrivals; // files of observers
     std::map<std::string, std::string> symbols; // of programs: their ELF files by their names
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty

@@ -9,7 +9,7 @@ Lookahead::Lookahead(unsigned nodes, std::vector<Link> all) : links(std::move(al
         from[links[i].from].push_back(i);
 }
 
-// The shortest way, as Dijkstra has it: who may do something first cannot be stirred by others before.
+// Shortest paths by Dijkstra's algorithm: the node that may act first cannot be woken by others before.
 std::vector<uint64_t> Lookahead::limits(std::vector<uint64_t> stirs, const Promise &arrives) const
 {
     using Entry = std::pair<uint64_t, unsigned>; // cycle, node

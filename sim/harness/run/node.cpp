@@ -263,7 +263,7 @@ void Node::go_on(uint64_t limit)
             else
                 slept_to = until;
         }
-        // Who types does so in his own time: the target's must not run away from him.
+        // A user types in real time: the target's time must not run ahead of it.
         bool skipping = arguments.check_skip ||
                         std::none_of(devices.begin(), devices.end(), [](const Device *d) { return d->listens(); });
         while (cycle < until && end == End::NONE && !skip.asleep()) {
@@ -446,7 +446,7 @@ void Node::late(const Message &message, uint64_t now) const
 void Node::deliver(const Message &message, Device &to)
 {
     if (end != End::NONE)
-        return; // nobody is there any more
+        return; // this node has ended
     if (message.at < time())
         late(message, time());
     auto later = [](const Message &m, const Arrival &a) { return m < a.message; };

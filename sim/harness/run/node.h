@@ -1,4 +1,4 @@
-// One machine: a model, the devices at its pins, who watches it, and what it leaves. A run (run/run.h) has one or more.
+// One machine: a model, the devices at its pins, its observers and its files. A run (run/run.h) has one or more.
 #pragma once
 #include <atomic>
 #include <memory>

@@ -190,7 +190,7 @@ void Run::advance(uint64_t limit)
     std::vector<uint64_t> promised(wires.size());
     auto arrives = [&](unsigned wire, uint64_t first) {
         if (nodes[wires[wire].wire.from.node]->over())
-            return NEVER; // what arrives there stirs nobody
+            return NEVER; // what arrives there wakes nothing
         uint64_t sent = wires[wire].from->sends_at(first), latency = wires[wire].wire.latency;
         return promised[wire] = sent < NEVER - latency ? sent + latency : NEVER;
     };

@@ -61,7 +61,7 @@ class LockWatch {
 
         template <class Archive> void serialize(Archive &archive) { archive(thread, since, site, class_address); }
     };
-    // By lock, with one hold, or those of the readers who share it; a lock that nobody holds may be in it.
+    // By lock, with one hold, or those of the readers that share it; may have locks that are not held.
     const std::unordered_map<uint32_t, std::vector<Hold>> &holds() const { return held; }
     std::string describe(uint32_t lock) const; // its name, kind and class
 

@@ -1,5 +1,5 @@
-// Whoever looks on while a program runs. Watch tells each event in the cycle in which it happens, and in that order.
-// Nobody who looks on changes anything: the record is the same without them.
+// An observer of a running program. Watch reports each event in the cycle in which it happens, and in that order.
+// Observers change nothing: the record is the same without them.
 #pragma once
 #include <cstdint>
 

@@ -235,7 +235,7 @@ class Watch {
     LatencyWatch latency;
     bool window = false;
 
-    // Not saved: it follows from the image, and from who looks on in this run.
+    // Not saved: it follows from the image, and from this run's observers.
     bool switch_probe = false; // the image marks where a thread switch takes effect
     // Per instruction of the code: function + 1 (0: none), with MARKED if something is to be done when it retires.
     static constexpr uint16_t MARKED = 0x8000;

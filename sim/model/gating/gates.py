@@ -1,7 +1,7 @@
-"""Which groups of statements have to be carried out again when a variable changes: what others need not be.
+"""Which groups of statements have to be executed again when a variable changes: the others need not be.
 
-A group whose inputs are what they were when it was last carried out would write what is there already. So whoever
-changes a variable wakes the groups that look at it: those behind it in this cycle, those before it in the next."""
+A group whose inputs are what they were when it was last executed would write what is there already. So a statement that
+changes a variable wakes the groups that read it: those behind it in this cycle, those before it in the next."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ def looked_at(statements: Iterable[Any]) -> frozenset[str]:
     """The variables whose values from before these statements count in them.
 
     Not those that get a new value first; nor those that keep their old one if nothing else is written: to write the
-    same again changes nothing, as long as nobody looks at them before the last that may write them."""
+    same again changes nothing, as long as nothing reads them before the last that may write them."""
     statements = list(statements)
     last = {name: i for i, one in enumerate(statements) for name in one.names.writes}
     given: set[str] = set()

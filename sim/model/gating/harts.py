@@ -28,7 +28,7 @@ class Shared:
 
 
 def named(name: str, common: Collection[str] = ()) -> set[int]:
-    """The harts that a name tells of: one or none, as those in `common` are everybody's."""
+    """The harts that a name belongs to: one or none, as those in `common` are shared by all."""
     return set() if name in common else {int(n) for n in HART.findall(name)}
 
 
@@ -38,7 +38,7 @@ def harts_of(statement: Any, common: Collection[str] = ()) -> set[int]:
 
 
 def find_common(statements: Sequence[Any]) -> frozenset[str]:
-    """What has a hart's name and is everybody's: Verilator calls a wire to all of them as it is called in one. Each of
+    """Variables with a hart's name that all share: Verilator names a wire to all harts as it is named in one. Each of
     the others reads it by itself."""
     readers: dict[str, set[int]] = defaultdict(set)
     every: set[int] = set()

@@ -62,7 +62,7 @@ def _taken_apart(one: Any, local: Mapping[str, str], common: Collection[str]) ->
 
 
 def _needed(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:
-    """Without the zeros that local variables begin with where a value follows before anybody looks."""
+    """Without the zeros that local variables begin with where a value follows before any read."""
     unneeded: set[int] = set()
     zeros: dict[str, int] = {}
     for i, one in enumerate(statements):

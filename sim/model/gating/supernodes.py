@@ -14,7 +14,7 @@ from dataclasses import dataclass
 # In instructions, as far as that can be told: of a gate; of an open one; of a variable that is compared; and what could
 # be carried out while the processor finds that a gate is not as it last was. With one hart it learns more than that.
 HEAD, OPEN, COMPARISON, GUESS = 2.0, 2.0, 4.5, 15.0
-FEW = 12      # who looks at a variable that has more readers is not tried with the others of them
+FEW = 12      # readers of a variable that has more are not tried with each other
 SELDOM = 0.002
 # The chance in a cycle that a variable changes that did not while the model was watched, which is not all that a model
 # is for: so what looks at many of those is not joined with much that looks at others. Of 1e-4 to 6e-3, a kernel's boot
@@ -53,7 +53,7 @@ class Supernodes:
     """Divides units into pieces with gates and those that are always carried out.
 
     `pieces`: one for each unit, by its name; `follows`: the units that come after each, an order without loops;
-    `written`: the variables that each writes, nobody else does; `looked`: those at whose values from before it each
+    `written`: the variables that each writes, and no other; `looked`: those at whose values from before it each
     looks; `never`: units that cannot stand behind a gate."""
 
     def __init__(self, pieces: Mapping[int, Piece], follows: Mapping[int, Collection[int]],
