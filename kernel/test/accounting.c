@@ -1,12 +1,12 @@
 /*
  * run=test-accounting, in images with ACCOUNTING: on every hart a thread computes, contends for a simple lock, raises
- * interrupts, inside a section and outside, and sleeps, between two looks at the harts' accounts. What the handlers
- * take, counted by themselves, is in the account of interrupts to the cycle. The simulator accounts for the same
+ * interrupts inside and outside a section, and sleeps, between two readings of the harts' accounts. The cycles that
+ * the handlers count themselves are in the account of interrupts, exactly. The simulator accounts for the same
  * stretch from outside (a measured window), and tests/kernel/test_accounting.py compares.
  *
  *   @accounted hart=<n> user=<cycles> system= interrupt= spinning= idle= elapsed=      what the stretch added
  *
- * Boot arguments: rounds of each hart. They sleep for clock ticks: hz must not be 0.
+ * Boot arguments: rounds of each hart. The threads sleep for clock ticks: hz must not be 0.
  */
 #include "arch/accounting.h"
 
@@ -16,7 +16,7 @@
 DEFINE_SIMPLE_LOCK(shared_lock, "test shared", SPL_HIGH);
 static volatile uint32_t test_accounting_handled[MAX_HARTS], handling[MAX_HARTS]; /* handlers, and their cycles */
 
-/* Longer than all that the two accounts of an interrupt may differ by (tests/kernel/test_accounting.py). */
+/* Takes longer than the two accounts of an interrupt may differ by (tests/kernel/test_accounting.py). */
 static void test_accounts_handler(void *source)
 {
     uint32_t begin = cycles32();

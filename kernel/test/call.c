@@ -1,17 +1,17 @@
 /*
- * run=test-call: calls between harts (intr/call.h). A thread on every hart has functions run on harts at random, itself
- * too, and posts calls, inside and outside of sections; meanwhile handlers and soft interrupts run, harts wait for each
- * other's locks, wake each other's urgent threads, or have nothing to do; with a clock, programs run in user mode, too.
+ * run=test-call: calls between harts (intr/call.h). A thread on every hart runs functions on random harts, its own
+ * included, and posts calls, inside and outside sections; meanwhile handlers and soft interrupts run, harts wait for
+ * each other's locks, wake each other's urgent threads, or are idle; with a clock, programs also run in user mode.
  *
- * - a function has run once on each hart that was named, and on no other, when hart_call_run returns; with interrupts
- *   off;
- * - what was stored before a call is seen by who answers it, and what that stores by the caller;
+ * - when hart_call_run returns, the function has run once on each hart that was named, and on no other, with
+ *   interrupts off;
+ * - the answering hart sees what was stored before the call, and the caller sees what that hart stores;
  * - a posted call is answered in a bounded time, and no more often than it was posted;
- * - so is a soft interrupt that the function posts, on the caller's own hart too;
- * - a preemption that is asked for while a hart waits in a call comes in a bounded time;
+ * - so is a soft interrupt that the function posts, also on the caller's own hart;
+ * - a preemption that is requested while a hart waits in a call comes in a bounded time;
  * - under the spl schemes a hart answers in a section and in a handler, whatever its level.
  *
- * misuse=nested: a function that is called calls, which must panic.
+ * misuse=nested: a called function makes a call, which must panic.
  */
 #include <string.h>
 
@@ -21,9 +21,9 @@
 #include "test/test.h"
 #include "proc/run.h"
 
-#define SOONEST_PATIENCE 100000 /* cycles, and what all other harts' handlers and sections may take besides */
+#define SOONEST_PATIENCE 100000 /* cycles, without those of all other harts' handlers and sections */
 #define PROGRAMS 2
-#define SECTION 3000 /* cycles, where a section keeps calls off */
+#define SECTION 3000 /* cycles, where a section masks calls */
 
 static struct caller {
     uint32_t id, value;
@@ -85,7 +85,7 @@ static void run_on(struct caller *c, uint32_t harts_to_call)
     }
 }
 
-/* What a posted call does here. */
+/* The function of a posted call. */
 static void test_call_answer(void)
 {
     unsigned me = curhart->id;
@@ -115,7 +115,7 @@ static void wakes(void *arg)
     }
 }
 
-/* Only one asks for it at a time. */
+/* Only one thread requests it at a time. */
 static void test_call_wake(struct caller *c, unsigned on)
 {
     struct urgent *u = &test_call_urgent[on];
@@ -191,10 +191,10 @@ static void test_call_worker(void *arg)
     __atomic_fetch_add(&arrived, 1, __ATOMIC_RELAXED);
     while (arrived < hart_count)
         ;
-    for (uint32_t n = 0; n < rounds / 4; n++) /* all call all, with nothing in between */
+    for (uint32_t n = 0; n < rounds / 4; n++) /* all call all, without a pause */
         run_on(c, (1u << hart_count) - 1);
     for (uint32_t n = h % 2 ? rounds / 2 : rounds; n;
-         n--) /* who is done waits for an interrupt, while the others go on */
+         n--) /* a hart that is done waits for an interrupt, the others go on */
         do_something(c, &r);
     __atomic_fetch_add(&test_call_finished, 1, __ATOMIC_SEQ_CST);
 }
@@ -254,7 +254,7 @@ static void test_call_nothing(void *arg)
     (void)arg;
 }
 
-/* The last hart stays in a section, or in a handler, until it has answered: where that keeps nothing off on chip. */
+/* The last hart stays in a section or a handler until it has answered: where that masks no calls on chip. */
 static void calls_pass(unsigned handlers_source)
 {
     unsigned last = hart_count - 1;
@@ -296,7 +296,7 @@ static int call_test(void)
         for (unsigned to = 0; to < hart_count; to++)
             calls += caller[h].on[to].ran;
     }
-    assert(calls && (clock_hz() || answered <= posts)); /* the end of a process posts some too */
+    assert(calls && (clock_hz() || answered <= posts)); /* a process that ends posts some too */
     if (hart_count > 1) {
         unsigned source = test_source(test_harts() - 1, TEST_SOURCES - 1);
         calls_pass(0);

@@ -1,15 +1,15 @@
 /*
- * run=test-calling: a hart whose thread does nothing but make system calls, of one kind after the other, is
- * interrupted all the same, soon, however long an interrupt takes to the hart. On each hart but the first a program
- * that is bound to it makes them (tests/kernel/programs/caller.c); the first raises sources of theirs at random
- * times, and waits for their handlers.
+ * run=test-calling: a hart whose thread only makes system calls, of one kind after the other, is
+ * still interrupted soon, however long an interrupt takes to reach the hart. On each hart but the first a program
+ * that is bound to it makes them (tests/kernel/programs/caller.c); the first raises their sources at random
+ * times, and waits for the handlers.
  */
 #include <stdio.h>
 
 #include "proc/run.h"
 #include "test/test.h"
 
-/* As of run=test-yielding; and a call keeps interrupts out itself now and then. */
+/* As in run=test-yielding; a call also masks interrupts now and then. */
 #define LONGEST 4
 #define CLOSED 40
 
@@ -35,7 +35,7 @@ static int calling_start(const char *way, uint32_t count, unsigned hart)
     return process_spawn(0, "caller", &arguments, (int)hart);
 }
 
-/* Some sources of a hart are raised. How many cycles it is until all have been handled. */
+/* Raises some sources of a hart. Returns the cycles until all have been handled. */
 static uint32_t calling_raise(unsigned h, const char *way, struct random *r)
 {
     uint32_t limit = LONGEST * test_settle_cycles(TEST_SOURCES) + CLOSED * (pic_worst_delivery + pic_worst_access);

@@ -1,8 +1,8 @@
 /*
  * run=test-clock: the time stays right when clock ticks merge. Sections and handlers on every hart last up to several
- * periods; whenever a hart is at base level again, the ticks that its clock has counted are those that the CLINT's time
- * makes, to one; a timeout is called no earlier than it is due, and no later than the sections last; a slice is over,
- * and an equal thread of the hart runs, when as many ticks have merged as it had. Needs hz > 0.
+ * periods; whenever a hart is back at base level, its clock has counted as many ticks as the CLINT's time makes, give
+ * or take one; a timeout is called no earlier than it is due, and no later than the sections last; a slice ends, and a
+ * thread of equal priority runs on the hart, when as many ticks have merged as the slice has. Needs hz > 0.
  */
 #include "arch/clint.h"
 #include "dev/clock.h"
@@ -11,7 +11,7 @@
 
 static uint32_t period, longest;
 
-/* Ticks that have been due since `ticks` were counted at `since`. */
+/* Ticks that have come due since `ticks` were counted at `since`. */
 static void check_ticks(uint32_t counted, uint64_t since)
 {
     uint32_t due = (uint32_t)((clint_time64() - since) / period);

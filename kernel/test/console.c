@@ -1,11 +1,11 @@
 /*
- * run=test-console: long output does not keep the processor. A thread writes lines, far more than the transmit ring
- * holds; a less urgent one on the same hart counts the turns of a loop meanwhile, and gets at least SHARE per cent of
- * what it counts alone in as many cycles; `console.baud` is to leave the processor that much (2,000,000). A handler and
- * a section print in between, and every line comes whole: the test outside looks at that (test_robust.py). `bytes`: how
+ * run=test-console: long output does not occupy the processor. A thread writes lines, far more than the transmit ring
+ * holds; a less urgent thread on the same hart counts the turns of a loop meanwhile, and gets at least SHARE per cent
+ * of what it counts alone in as many cycles; `console.baud` must leave that much processor time (2,000,000). A handler
+ * and a section print in between, and every line comes whole: test_robust.py checks that from outside. `bytes`: how
  * many are written.
  *
- * `brim=1`: only lines that the transmit ring just has room for, or has not by a character or a few; and then lines
+ * `brim=1`: only lines that just fit into the transmit ring, or are too long by a character or a few; and then lines
  * while another thread stops the port again and again, as a program may.
  */
 #include <string.h>
@@ -76,7 +76,7 @@ static unsigned test_console_room(void)
     return SERIAL_TX_RING - (serial_console.tx_head - serial_console.tx_tail);
 }
 
-/* Nothing empties the ring meanwhile but who finds it full. Gives the number of the line behind the last. */
+/* Only a writer that finds the ring full empties it meanwhile. Returns the number of the line behind the last. */
 static uint32_t fill_to_the_brim(uint32_t number)
 {
     for (unsigned beyond = 0; beyond <= 2 * BREAK; beyond++) {

@@ -1,8 +1,8 @@
 /*
- * run=test-damaged: images of a file system with a few bytes wrong, one after the other, each mounted, walked, read,
- * written and unmounted: an error, whatever is asked, and never a panic or a loop. The sound image is disk 0's, at most
- * IMAGE_MOST bytes; it is copied to memory, where image N has what seed= and N make of it (bytes and bits changed, most
- * of them where there is something, in what is not a file's contents). Image N alone: first=N images=1.
+ * run=test-damaged: images of a file system with a few wrong bytes, one after the other, each mounted, walked, read,
+ * written and unmounted: any operation may give an error, none panics or loops. The sound image is disk 0's, at most
+ * IMAGE_MOST bytes; it is copied to memory, where seed= and N decide how image N is damaged (bytes and bits changed,
+ * most of them in blocks in use that are not a file's contents). Image N alone: first=N images=1.
  *
  *   @test name=damaged images=... refused=... operations=... errors=... dirty=...
  *
@@ -26,7 +26,7 @@
 #define OPERATIONS 10
 #define PATH 64
 #define DEPTH 2
-#define FAR 300000u /* writes begin below */
+#define FAR 300000u /* writes begin below it */
 
 static uint8_t damaged_sound[IMAGE_MOST] __attribute__((section(".noinit"), aligned(8)));
 static uint8_t image[IMAGE_MOST] __attribute__((section(".noinit"), aligned(8)));
@@ -52,7 +52,7 @@ static void damaged_move(struct blockdev *device, struct buf *bp)
         event_post(&bp->done);
 }
 
-/* Only what is another than in the sound one is copied again. */
+/* Copies only what differs from the sound image. */
 static void make_image(uint32_t n)
 {
     for (uint32_t s = 0; s < sectors; s++)
@@ -131,7 +131,7 @@ static bool any_entry(void *arg, const struct dirent_out *entry)
     return random_below(&damaged_chance, 30);
 }
 
-/* The file `at`, and what has one of the known names below it. */
+/* The file `at`, and files with one of the known names below it. */
 static void visit(unsigned depth)
 {
     static const char *const names[] = {"/a", "/bb", "/deep"};
@@ -178,7 +178,7 @@ static void read_sound(void)
             panic("run=test-damaged: disk 0 cannot be read: %s", strerror(-error));
     }
     memcpy(image, damaged_sound, sectors * SECTOR_SIZE);
-    for (uint32_t b = 0; b < sectors * SECTOR_SIZE / BLOCK; b++) /* a block of one value is a file's, or nobody's */
+    for (uint32_t b = 0; b < sectors * SECTOR_SIZE / BLOCK; b++) /* a block of one value is a file's, or free */
         metadata[b] = !all_the_same((const uint32_t *)(damaged_sound + b * BLOCK));
 }
 

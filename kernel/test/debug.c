@@ -1,5 +1,5 @@
 /*
- * run=test-debug, test-debug-deadlock, test-debug-deaf: something for a debugger to look at (tests/kernel/test_gdb.py).
+ * run=test-debug, test-debug-deadlock, test-debug-deaf: states to inspect with a debugger (tests/kernel/test_gdb.py).
  * The first and the last end when the debugger sets debug_test.done; a deadlock does not.
  */
 #include "arch/atomic.h"
@@ -12,7 +12,7 @@ struct {
     volatile uint32_t result;           /* the last one of debug_test_walk */
 } debug_test;
 
-/* Something of all that a step has to follow: a branch, a loop, an LR and SC, a call, a return. */
+/* Each kind of instruction that a step has to follow: a branch, a loop, an LR and SC, a call, a return. */
 static uint32_t __attribute__((noinline)) twice(uint32_t n)
 {
     return 2 * n;
@@ -35,7 +35,7 @@ static void test_debug_nothing(void *arg)
     (void)arg;
 }
 
-/* With the boot argument calls=1 the harts call each other meanwhile, and so wait for each other. */
+/* With the boot argument calls=1 the harts call each other meanwhile, and thus wait for each other. */
 static void test_debug_counts(void *hart)
 {
     bool calls = bootargs_number(BOOT(test_debug, calls));

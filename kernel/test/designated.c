@@ -1,13 +1,13 @@
 /*
  * run=test-designated: the designated hart. Threads on every hart and handlers at three levels queue packets; each is
- * worked off once, in the order of its queueing, on the designated hart and with no other meanwhile, without any
- * lock; an action may queue its packet again; a packet queued on the designated hart itself goes before the thread
- * that queued it.
+ * worked off once, in the order of its queueing, on the designated hart, one at a time, without any
+ * lock; an action may queue its packet again; a packet queued on the designated hart itself is worked off before the
+ * thread that queued it goes on.
  */
 #include "sched/designated.h"
 #include "test/test.h"
 
-#define PACKETS 4 /* of each who queues */
+#define PACKETS 4 /* of each owner */
 #define OWNERS (PIC_SOURCES + MAX_HARTS)
 
 DEFINE_DESIGNATED(queue, "test krp", SPL_SCHED);
@@ -32,7 +32,7 @@ static void test_designated_update(uint32_t wait)
     second_half = v + 1;
 }
 
-/* Parameters: who queued it, the how manieth of that owner, and how often it is to be queued again. */
+/* Parameters: the owner that queued it, its number among that owner's packets, and how often to queue it again. */
 static void test_designated_action(struct krp *krp)
 {
     unsigned who = krp->parameter[0];
@@ -53,7 +53,7 @@ static void test_designated_action(struct krp *krp)
     owner[who].busy[number % PACKETS] = false;
 }
 
-/* Whether the owner had a packet left. An owner whose packets are queued again has `one` under way, for the order. */
+/* Whether the owner had a free packet. An owner whose packets are queued again has only `one` queued, for the order. */
 static bool queue_next(unsigned who, unsigned times, bool one)
 {
     uint32_t number = owner[who].queued;

@@ -1,11 +1,11 @@
 /*
  * run=test-disestablish: a handler is taken from its source while others raise it. On every hart a thread establishes
  * and disestablishes its sources again and again, edge and level, routed to one hart or to any, with a block of memory
- * for each establishment that is poisoned as soon as intr_disestablish has returned; all of them raise the sources of
- * all, at random, inside and outside of sections. A handler that starts or still runs then finds the poison; a claim
- * that was under way then panics as stray; one that the PIC was not told the end of stays in service.
+ * for each establishment that is poisoned as soon as intr_disestablish has returned; all threads raise all sources,
+ * at random, inside and outside sections. A handler that starts or still runs then finds the poison; a claim
+ * that was under way then panics as stray; one whose end was not written to the PIC stays in service.
  *
- * misuse=section, handler or softint: disestablish where it could wait for itself, which must panic.
+ * misuse=section, handler or softint: disestablish where the caller could wait for itself, which must panic.
  */
 #include <string.h>
 
@@ -83,7 +83,7 @@ static void disestablish_worker(void *arg)
     struct random r = random_from(run_seed, 700 + h);
     for (uint32_t n = bootargs_number(BOOT(test_disestablish, rounds)); n; n--) {
         unsigned which = random_below(&r, TEST_SOURCES), source = test_source(h, which);
-        raise_some(&r); /* what waits at the PIC already comes as soon as it is unmasked */
+        raise_some(&r); /* what is pending at the PIC comes as soon as it is unmasked */
         disestablish_establish(&r, source, test_level[which]);
         for (unsigned i = random_below(&r, 4); i; i--) {
             raise_in_section(&r);

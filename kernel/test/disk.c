@@ -1,12 +1,12 @@
 /*
- * run=test-disk: everything that is on a disk is read, in requests of random lengths of which many are under way at
- * once; then threads write, read and compare at random, each in a part of the disk of its own, some waiting for each
- * request and some not, with pieces of memory that lie anywhere; all is flushed and read once more. Each request is
- * told of once. Errors that the drive is made to have are counted, and with faults=0, the default, there must be none.
+ * run=test-disk: the whole disk is read, in requests of random lengths of which many are under way at
+ * once; then threads write, read and compare at random, each in its own part of the disk, some waiting for each
+ * request and some not, with pieces of memory at any address; then the disk is flushed and read once more. Each request
+ * is answered once. Errors that the drive is made to have are counted; with faults=0, the default, there must be none.
  *
  *   @test name=disk sectors=... requests=... told=... errors=... retried=... timed_out=... crc_in=... crc=...
  *
- * crc_in is of the disk as it was, crc as it is at the end, so that who has the image can compare. Boot arguments:
+ * crc_in is of the disk at the beginning, crc at the end, to compare with the image. Boot arguments:
  * rounds (of each thread, 40), sectors (all; at most 2048), faults.
  */
 #include <errno.h>
@@ -43,7 +43,7 @@ static uint32_t test_disk_crc32(const uint8_t *bytes, uint32_t n)
     return ~crc;
 }
 
-/* What is under way of one thread. */
+/* One thread's requests under way. */
 struct flight {
     struct block_io io[AT_ONCE];
     struct block_segment segment[AT_ONCE][3];
@@ -98,7 +98,7 @@ static void launch(struct flight *f, unsigned n, unsigned op, uint32_t lba, uint
         panic("a request of %lu sectors at %lu is refused: %d", (unsigned long)count, (unsigned long)lba, error);
 }
 
-/* Counts its error; whether its data can be trusted. */
+/* Counts the request's error; whether its data can be trusted. */
 static bool good(int error)
 {
     if (!error)
@@ -109,7 +109,7 @@ static bool good(int error)
     return false;
 }
 
-/* Word by word: to compare was half of what the test took. */
+/* Word by word: comparing bytes took half of the test's time. */
 static bool same(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
@@ -126,7 +126,7 @@ static void check_read(uint32_t lba, uint32_t count, const uint8_t *data)
             panic("sector %lu is not what was written", (unsigned long)(lba + i));
 }
 
-/* Reads all of the disk into `to`, many at once. */
+/* Reads the whole disk into `to`, many requests at once. */
 static void test_disk_read_all(uint8_t *to, struct random *r)
 {
     struct flight *f = &flights[0];
@@ -159,7 +159,7 @@ static void test_disk_worker(void *arg)
         uint32_t lba = first + random_below(&r, share - count + 1);
         uint8_t *data = scratch[me][0];
         switch (random_below(&r, 4)) {
-        case 0: /* one that is waited for */
+        case 0: /* one, waited for */
             __atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED);
             if (good(block_transfer(disk, BLOCK_READ, lba, count, data)))
                 check_read(lba, count, data);
@@ -172,7 +172,7 @@ static void test_disk_worker(void *arg)
             memcpy(model + lba * SECTOR_SIZE, data, count * SECTOR_SIZE);
             memset(spoiled + lba, !written, count);
             break;
-        default: { /* several, each in a part of its own of the share */
+        default: { /* several, each in its own part of the share */
             unsigned n = 1 + random_below(&r, AT_ONCE);
             bool writes = random_below(&r, 2);
             uint32_t part = share / n, most = MIN(part, MOST_COUNT);
@@ -215,7 +215,7 @@ static int test_disk(void)
     for (unsigned i = 0; i < MOST_THREADS; i++)
         flights[i].lock = (struct simple_lock)SIMPLE_LOCK("disk test", flight_class);
 
-    /* what cannot be */
+    /* impossible requests */
     struct event never = EVENT("never", flight_class);
     struct block_io wrong[] = {{.op = BLOCK_READ, .lba = disk->sectors, .count = 1, .data = model, .event = &never},
                                {.op = BLOCK_READ, .lba = UINT32_MAX, .count = 2, .data = model, .event = &never},

@@ -1,7 +1,7 @@
 /*
- * run=test-disks: two disks at once. A thread for each keeps several requests under way, which write sectors that say
- * whose they are, and read them; where nothing fails, what is read is what was written on that disk last. A disk may
- * die meanwhile: its requests end with errors, and the other one goes on as if it were alone. Each request is told of
+ * run=test-disks: two disks at once. A thread for each keeps several requests under way, which write sectors that name
+ * their writer, and read them; where nothing fails, a read returns what was written to that disk last. A disk may
+ * die meanwhile: its requests end with errors, and the other disk goes on as if it were alone. Each request is answered
  * once.
  *
  *   @disk unit=... rounds=... requests=... told=... twice=... wrong=... errors=... interrupts=... cycles=...
@@ -18,7 +18,7 @@
 #define UNITS 2
 #define AT_ONCE 6
 #define COUNT 6u     /* sectors of a request */
-#define PLACES 64u   /* where one may begin: each COUNT sectors */
+#define PLACES 64u   /* where a request may begin: every COUNT sectors */
 #define WORDS (COUNT * SECTOR_SIZE / 4)
 
 static SIMPLE_LOCK_CLASS(unit_class, "disks test", SPL_BIO);
@@ -50,7 +50,7 @@ static uint32_t word(const struct unit *u, uint32_t place, uint32_t version, uin
     return (uint32_t)(u - units) << 31 | (place << 20) | (version << 10 & 0xffc00) | (i & 0x3ff);
 }
 
-/* All of a round go to other places, so the order in which they are done does not matter. */
+/* A round's requests go to different places, so the order in which they are done does not matter. */
 static void one_round(struct unit *u, struct random *r)
 {
     uint32_t place[AT_ONCE], first = random_below(r, PLACES);

@@ -1,12 +1,12 @@
 /*
  * run=net: the network is up until so many ICMP echo requests (`echoes`) have been answered, or so many milliseconds
- * (`ms`) have passed since frames may come, or interrupts took so many frames (`frames`); then what was counted. With
- * handlers=1 also the time of the handlers (bench/handlers.h). With again=N it is stopped and started again so often,
- * for `ms` each time, and what is counted is of all times.
+ * (`ms`) have passed since frames may come, or interrupts took so many frames (`frames`); then it prints the counts.
+ * With handlers=1 also the time of the handlers (bench/handlers.h). With again=N it is stopped and started again N
+ * times, for `ms` each time, and the counts are of all times.
  *
  *   @test name=net echoes=... interrupts=... frames=... rounds=... full=... cycles=...
  *
- * cycles: from when frames may come to the clock tick (without a clock, the millisecond) that finds the last one
+ * cycles: from when frames may come to the clock tick (without a clock, the millisecond) at which the last one is found
  * answered or taken.
  */
 #include "arch/trace.h"
@@ -17,7 +17,7 @@
 
 #define IDLE_TICKS 1
 
-/* A tick, or a millisecond without a clock: then nothing wakes a thread that sleeps for a time. */
+/* A tick, or a millisecond without a clock, where nothing wakes a thread that sleeps for a time. */
 static void a_while(void)
 {
     if (clock_hz()) {
@@ -48,7 +48,7 @@ static int run_net(void)
             answered = net_counts().icmp_echo;
         } while ((!echoes || answered < echoes) && if_ether_counts().frames < frames && cycles64() < until);
         cycles = cycles64() - begin;
-        a_while(); /* what was answered leaves */
+        a_while(); /* the answers leave */
         if (timed)
             handlers_end();
         if (n < again)
@@ -56,7 +56,7 @@ static int run_net(void)
     }
     struct if_ether_counts c = if_ether_counts();
     if_ether_stop();
-    c.full = if_ether_counts().full; /* with those of which the stop was the last to hear */
+    c.full = if_ether_counts().full; /* with those that only the stop has counted */
     net_print_results();
     ether_print_results();
     kprintf("@test name=net echoes=%lu interrupts=%lu frames=%lu rounds=%lu full=%lu cycles=%llu\n",

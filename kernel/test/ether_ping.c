@@ -1,7 +1,7 @@
 /*
  * run=ping: asks `to` (an address, or the next node's) for `count` echoes of `bytes` bytes, one every `us`
- * microseconds, and answers others meanwhile, for `ms` milliseconds: every echo comes back once, as it was. With
- * `behind`, every second one has so many bytes and does not wait: its frame waits for the wire, while
+ * microseconds, and answers others meanwhile, for `ms` milliseconds: every echo comes back once, unchanged. With
+ * `behind`, every second one has that many bytes and follows at once: its frame waits for the wire while
  * the harts sleep.
  */
 #include "dev/ether.h"

@@ -1,11 +1,11 @@
 /*
  * run=test-net-restart: the network is stopped and started again (`again` times, up for `ms` each time) while `senders`
- * threads send, by turns frames that need no address to be found and echo requests, one every `us`; they end before the
+ * threads send, in turn, frames that need no address lookup and echo requests, one every `us`; they end before the
  * last stop. Then every packet has been counted once, and all buffers are free. Prints what net_print_results and
- * ether_print_results do, and
+ * ether_print_results print, and
  *
- *   @test name=net-restart asked=... refused=...      packets that were handed to the network, or for which there was
- *                                                     no buffer
+ *   @test name=net-restart asked=... refused=...      packets that were handed to the network, and those that found no
+ *                                                     buffer
  */
 #include <string.h>
 

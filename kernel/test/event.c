@@ -1,8 +1,8 @@
 /*
- * run=test-event: events. What is posted before the wait is not lost, every waiter is woken, of several takers one
+ * run=test-event: events. A posting before the wait is not lost, every waiter is woken, one of several takers
  * gets each posting; and under a rain of interrupts, threads on every hart wait for events on their own stacks that
- * handlers, most on other harts, post. Each event's memory is used for something else as soon as the wait is over: a
- * poster that still touched it would be seen.
+ * handlers, most on other harts, post. Each event's memory is reused as soon as the wait is over, which shows a poster
+ * that still touches it.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define CANARY 0xa5
 
 static SIMPLE_LOCK_CLASS(event_class, "test event", SPL_SCHED);
-static SIMPLE_LOCK_CLASS(low_class, "test low event", SPL_SOFTCLOCK); /* who wakes or sleeps raises the level */
+static SIMPLE_LOCK_CLASS(low_class, "test low event", SPL_SOFTCLOCK); /* wakers and sleepers raise the level */
 static struct event shared = EVENT("shared", event_class), test_event_turn = EVENT("turn", low_class);
 static unsigned woken, taken;
 static volatile bool stop;
@@ -32,7 +32,7 @@ static void taker(void *arg)
     if (!stop)
         __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
     else
-        event_post(&test_event_turn); /* let the next one see the end too */
+        event_post(&test_event_turn); /* let the next thread see the end too */
 }
 
 /* Give threads of our own urgency the time to do all they can. */
@@ -64,7 +64,7 @@ static void test_waiters(void)
     assert(woken == WAITERS && event_posted(&shared));
 }
 
-/* Nobody else is there: posted before it is taken, and while its taker waits. */
+/* With one taker: posted before it is taken, and while its taker waits. */
 static void test_taker_alone(void)
 {
     event_post(&test_event_turn);
@@ -97,7 +97,7 @@ static void test_takers(void)
     assert(taken == WAITERS - 2);
 }
 
-/* What the handler of each source is to post; it is done with it when this is 0 again. */
+/* The event that each source's handler is to post; 0 again when the handler no longer uses it. */
 static struct event *volatile test_event_wanted[PIC_SOURCES];
 static volatile bool test_event_news[PIC_SOURCES];
 static uint32_t posts[PIC_SOURCES];

@@ -1,7 +1,7 @@
 /*
  * run=test-exclusion: mutual exclusion under a rain of interrupts. On every hart a thread and handlers at three levels
  * update, in sections, (1) counters of that hart, which only the scheme protects, and (2) counters of all harts, under
- * a simple lock. An update reads two halves that must be equal, waits, and writes both: any intruder is seen at once. A
+ * a simple lock. An update reads two halves that must be equal, waits, and writes both: an intruder shows at once. A
  * handler also checks that its level is above the level of the section that it interrupts.
  */
 #include "test/test.h"
@@ -50,7 +50,7 @@ static void exclusion_handler(void *arg)
     unsigned interrupted = hart[curhart->id].body_level;
     if (interrupted >= level || (interrupted && CRIT_MASKS_ALL))
         panic("handler at level %u in a section at level %u", level, interrupted);
-    hart[curhart->id].body_level = 0; /* its own sections are judged by themselves */
+    hart[curhart->id].body_level = 0; /* its own sections are checked separately */
     update_both(level);
     hart[curhart->id].body_level = interrupted;
 }
@@ -67,7 +67,7 @@ static void exclusion_worker(void *arg)
         crit_t s = crit_sec_enter(level);
         hart[h].body_level = level;
         if (random_below(r, 2))
-            update_both(random_below(r, 50)); /* a section in the section */
+            update_both(random_below(r, 50)); /* a nested section */
         if (random_below(r, 2))
             pic_raise(1u << test_source(h, random_below(r, TEST_SOURCES)));
         test_spin(random_below(r, 200));

@@ -1,14 +1,14 @@
 /*
  * run=test-fs: the ext2 file system on disk 0 is mounted, and threads work in it at once: each in a directory of its
- * own, where all has to come out as it says, and all in one directory that they share, where files are made, linked,
- * renamed and removed under the same few names, and only what cannot be at all is an error. Then all is unmounted. Each
- * own directory is left with a file `log` that the host can compare: what this thread's seed makes.
+ * own, where every result is checked, and all in one shared directory, where files are made, linked, renamed and
+ * removed under the same few names, and only impossible results are errors. Then the file system is unmounted. Each
+ * thread's own directory keeps a file `log` that the host can compare: its contents follow from this thread's seed.
  *
  *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=...
  *   conflicts=...
  *
- * Boot arguments: rounds (of each thread, 40), bytes (that a file has at most, 6000), workers (threads, two for each
- * hart), bufs, bufchains, inodes (in memory without being used, 24).
+ * Boot arguments: rounds (of each thread, 40), bytes (of a file at most, 6000), workers (threads, two for each
+ * hart), bufs, bufchains, inodes (in memory while unused, 24).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * run=test-full: the table of threads is full, at its first FIRST_THREADS, or, with by_memory=1, when memory is out.
- * thread_create then says so, on every hart at once, and nothing else happens; what ended comes back, to the last
- * entry, again and again. A program is not started then, nor, with hz > 0, are threads and programs of a program
+ * thread_create then fails, on every hart at once, and nothing else happens; ended threads' entries come back, to the
+ * last one, again and again. Neither a program is started then, nor, with hz > 0, are threads and programs of a program
  * (user/programs/full.c) beyond the last entries: all get EAGAIN.
  */
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include "proc/run.h"
 #include "test/test.h"
 
-#define LEFT 8 /* entries that the program has */
+#define LEFT 8 /* entries left for the program */
 #define LIMIT FIRST_THREADS
 #define MOST 16384u
 
 static volatile bool go;
-static struct thread *made[MAX_HARTS + 1][LIMIT]; /* by each hart's thread, and the first one */
+static struct thread *made[MAX_HARTS + 1][LIMIT]; /* by each hart's thread, and by the first thread */
 static unsigned count[MAX_HARTS + 1];
 
 static void full_waits(void *arg)
@@ -59,9 +59,9 @@ static unsigned fill_and_empty(void)
 {
     go = false;
     test_on_every_hart(full_fill);
-    full_fill((void *)MAX_HARTS); /* what the threads above have left */
+    full_fill((void *)MAX_HARTS); /* the entries that the threads above have left */
     assert(start_program() == -EAGAIN && process_none_left());
-    unsigned pages = pages_free(); /* zones may keep what the first took */
+    unsigned pages = pages_free(); /* zones may keep what the first threads took */
     assert(start_program() == -EAGAIN && process_none_left() && pages_free() == pages);
     return full_empty();
 }
@@ -83,7 +83,7 @@ static void program_in_a_full_table(unsigned entries)
     full_empty();
 }
 
-/* All memory is used, and given back in a random order. */
+/* Allocates all memory, and frees it in a random order. */
 static void use_all_memory(void)
 {
     struct random r = random_from(run_seed, 1300);
@@ -100,11 +100,11 @@ static void use_all_memory(void)
         }
 }
 
-/* Threads beyond the first lie in memory, which comes back when they have ended; how many there could be. */
+/* Threads beyond FIRST_THREADS are allocated, and freed when they have ended. Returns how many there could be. */
 static unsigned until_memory_is_out(void)
 {
     static struct thread *all[MOST];
-    test_reclaim(); /* what zones keep, on whichever hart */
+    test_reclaim(); /* what zones keep, on any hart */
     unsigned n = 0, pages = pages_free();
     go = false;
     while (n < MOST &&

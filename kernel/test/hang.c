@@ -1,7 +1,7 @@
 /*
  * run=test-hang lock=simple|mutex: two threads, on two harts if there are two, take two locks in opposite order and
- * each waits for the other's for ever: spinning, or asleep. The simulator has to say so (sim/harness/README.md, "When a
- * target hangs"). Simple locks need two harts. In an image with LOCK_DEBUG the order is found out before.
+ * each waits for the other's for ever: spinning, or asleep. The simulator reports it (sim/harness/README.md, "When a
+ * target hangs"). Simple locks need two harts. In an image with LOCK_DEBUG the wrong order panics before.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * run=test-ithread: interrupt threads. Under a rain of interrupts on all harts every word that a handler saves is
  * handled once, in order where one thread serves, by several at a time where several do; a more urgent interrupt
- * thread goes first and interrupts a less urgent one; what finds the queue full is refused and counted; a thread that
- * sleeps in its work keeps nobody but itself.
+ * thread goes first and preempts a less urgent one; a word that finds the queue full is refused and counted; a thread
+ * that sleeps in its work delays no other.
  */
 #include "lock/event.h"
 #include "sched/ithread.h"
@@ -188,7 +188,7 @@ static void test_full(void)
     uint32_t n = 0;
     assert(ithread_wake(&test_ithread_one, n++));
     while (test_ithread_one.tail != 1)
-        thread_yield(); /* it has taken the first word and waits with it */
+        thread_yield(); /* it has taken the first word and holds it */
     while (ithread_wake(&test_ithread_one, n))
         n++;
     for (unsigned i = 1; i < more; i++)

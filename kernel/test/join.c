@@ -1,7 +1,7 @@
 /*
- * run=test-join: who joins a thread may have its place at once: its last steps, on its own stack, are over then.
- * Threads end on the last hart, and a handler above SPL_SCHED comes at each moment of that, `step` cycles apart, and
- * stays for long. Meanwhile hart 0 joins the thread and makes the next one, which gets the same place: it begins, and
+ * run=test-join: a joined thread's place may be reused at once: its last steps, on its own stack, are over then.
+ * Threads end on the last hart, and a handler above SPL_SCHED interrupts that at each moment, `step` cycles apart, and
+ * runs for long. Meanwhile hart 0 joins the thread and makes the next one, which gets the same place: it begins, and
  * only once.
  *
  * Run it with hz=0, on 2 harts or more: in a cli scheme nothing comes in the section in which a thread ends.

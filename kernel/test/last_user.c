@@ -1,8 +1,8 @@
 /*
- * run=test-last-user: an object that holds a blocking lock ends with its last user, who finds under the lock that he is
- * the last, lets go, and gives the memory back, whoever may still be on his way out of the lock. First one that is slow
- * to leave is waited for. Then in each of `rounds` (60) one thread on each hart uses the object once; handlers at three
- * levels, the highest above all that locks mask, stretch every step at random.
+ * run=test-last-user: an object that holds a blocking lock ends with its last user, which finds under the lock that it
+ * is the last, releases it, and frees the memory, even while another user still leaves the lock. First, a user that is
+ * slow to leave is waited for. Then in each of `rounds` (60) one thread on each hart uses the object once; handlers at
+ * three levels, the highest above all that locks mask, stretch every step at random.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void begin_object(uint32_t round)
 static void end_object(uint32_t round)
 {
     lock_destroy(&last_user_object.lock);
-    memset(&last_user_object.lock, 0xa5, sizeof last_user_object.lock); /* somebody else's */
+    memset(&last_user_object.lock, 0xa5, sizeof last_user_object.lock); /* another owner's */
     test_spin(200);
     begin_object(round + 1);
 }
@@ -76,7 +76,7 @@ static void last_user_loop(void *hart)
     }
 }
 
-/* Slowly, the last step of one that lets go: the lock is free for all, but its interlock is not. */
+/* Slowly, the last step of a release: the lock is free, but its interlock is still held. */
 static volatile bool on_the_way, is_out;
 
 static void goes_out_slowly(void *arg)

@@ -1,18 +1,18 @@
 /*
  * run=litmus: the memory orderings that locks rely on (test/litmus_shapes.h), on the harts there are. Each shape is
- * played BATCH times in each of `rounds` rounds. A round picks, out of the seed, which hart plays which thread, where
- * x and y lie (in lines of their own, in one line, in one 64-bit word, whose stores the cache may join), and how far
- * the harts are apart at most; a play, how far they are, and which of x and y is in a hart's cache before. Harts
- * without a part disturb the memory meanwhile. A play begins by the cycle counter that all harts share: so they meet,
- * wherever the code lies and however long each took to get there.
+ * played BATCH times in each of `rounds` rounds. A round picks, from the seed, which hart plays which thread, where
+ * x and y lie (in lines of their own, in one line, in one 64-bit word, whose stores the cache may join), and how many
+ * cycles apart the harts start at most; a play picks how many, and which of x and y is in a hart's cache before. Harts
+ * without a part disturb the memory meanwhile. A play begins by the cycle counter that all harts share: so they start
+ * together, wherever the code lies and however long each took to get there.
  *
  *   @litmus name=<shape> weak=<plays whose outcome shows a reordering> allowed=0|1 plays=<n> outcomes=<outcome>:<n>,...
  *
- * Boot arguments: rounds; shape, the beginning of a name, to run only those; model=sc takes every reordering for
- * forbidden, as under sequential consistency: it shows that the test would see one. A forbidden outcome ends the run
+ * Boot arguments: rounds; shape, the beginning of a name, to run only those shapes; model=sc forbids every reordering,
+ * as sequential consistency does: it shows that the test would see one. A forbidden outcome ends the run
  * with code 1.
  *
- * Synchronisation: harts meet before and after each round; in between they touch only what the shape says. Hart 0
+ * Synchronisation: a barrier before and after each round; in between, harts access only what the shape says. Hart 0
  * counts and clears between two rounds.
  */
 #include <string.h>
@@ -42,7 +42,7 @@ static uint32_t rounds;
 static uint32_t count[SHAPES][OUTCOMES];
 
 /*
- * Every hart meets every other here; memory is in order across it. Gives a cycle to which all can still come in time.
+ * A barrier for all harts, which also orders memory. Returns a cycle that all harts can still reach in time.
  */
 static uint32_t litmus_meet(void)
 {

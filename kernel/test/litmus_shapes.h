@@ -6,8 +6,8 @@
  * order"): rules 1 to 3 same address, 4 FENCE, 5 to 7 acquire and release, 9 to 11 address, data and control
  * dependencies.
  *
- * A thread is a function of assembly code in a cache line of its own: x's address in a0, y's in a1, what it reads in
- * a2 (r0) and a3 (r1), given back in a0 and a1; a5 and a6 hold 1 and 2.
+ * A thread is a function of assembly code in a cache line of its own: x's address is in a0, y's in a1; what it reads is
+ * in a2 (r0) and a3 (r1), returned in a0 and a1; a5 and a6 hold 1 and 2.
  */
 #ifndef TEST_LITMUS_SHAPES_H
 #define TEST_LITMUS_SHAPES_H
@@ -21,7 +21,7 @@ typedef uint64_t litmus_thread(volatile uint32_t *x, volatile uint32_t *y); /* r
 
 struct litmus_shape {
     const char *name;
-    const char *observed; /* what an outcome is made of: r0 of thread a is "a0"; "x" and "y" are the words at the end */
+    const char *observed; /* the parts of an outcome: r0 of thread a is "a0"; "x" and "y" are the words at the end */
     const char *weak; /* the outcomes that show a reordering, '*' for any digit; several with spaces between */
     bool allowed;
     litmus_thread *thread[LITMUS_THREADS];
@@ -50,7 +50,7 @@ struct litmus_shape {
 #define W_AMO_RL(where, v) "amoswap.w.rl zero, " v ", (" where ")\n"
 #define FENCE(before, behind) "fence " before ", " behind "\n"
 
-/* An access that depends on what was read before: by its address, by the value it stores, by a branch. */
+/* An access that depends on an earlier read: by its address, by the value it stores, by a branch. */
 #define R_ADDR(r, where, on) "xor t0, " on ", " on "\n add t0, t0, " where "\n lw " r ", (t0)\n"
 #define W_ADDR(where, v, on) "xor t0, " on ", " on "\n add t0, t0, " where "\n sw " v ", (t0)\n"
 #define W_DATA(where, v, on) "xor t0, " on ", " on "\n add t0, t0, " v "\n sw t0, (" where ")\n"
@@ -134,7 +134,7 @@ THREAD(wx2, W(X, TWO));
 THREAD(wy1, W(Y, ONE));
 
 static const struct litmus_shape litmus_shapes[] = {
-    /* Message passing: who sees the flag y sees the data x. */
+    /* Message passing: a thread that sees the flag y sees the data x. */
     {"MP", "b0b1", "10", true, {wx1_wy1, ry_rx}},
     {"MP+fence.w.w+po", "b0b1", "10", true, {wx1_fence_ww_wy1, ry_rx}},
     {"MP+po+fence.r.r", "b0b1", "10", true, {wx1_wy1, ry_fence_rr_rx}},
@@ -153,7 +153,7 @@ static const struct litmus_shape litmus_shapes[] = {
     {"SB+rl-aq", "a0b0", "00", false, {wx1_rl_aq_ry, wy1_rl_aq_rx}},
     {"SB+amo.aq", "a0b0", "00", false, {wx1_amo_aq_ry, wy1_amo_aq_rx}},
 
-    /* Load buffering: no value out of its own future. */
+    /* Load buffering: no value comes from its own future. */
     {"LB", "a0b0", "11", true, {rx_wy1, ry_wx1}},
     {"LB+fence.rw.rw", "a0b0", "11", false, {rx_fence_rwrw_wy1, ry_fence_rwrw_wx1}},
     {"LB+addr", "a0b0", "11", false, {rx_addr_wy1, ry_addr_wx1}},
@@ -175,7 +175,7 @@ static const struct litmus_shape litmus_shapes[] = {
     {"2+2W+fence.w.w", "xy", "11", false, {wx1_fence_ww_wy2, wy1_fence_ww_wx2}},
     {"2+2W+rl", "xy", "11", false, {wx1_rl_wy2, wy1_rl_wx2}},
 
-    /* One location: all harts see its values in one order, also through LR and AMO, which read past the caches. */
+    /* One location: all harts see its values in one order, also through LR and AMO, which bypass the caches. */
     {"CoRR", "b0b1", "10", false, {wx1, rx_rx}},
     {"CoRR+lr", "b0b1", "10", false, {wx1, rx_lr_rx}},
     {"CoRR+lr.aq", "b0b1", "10", false, {wx1, rx_lr_aq_rx}},

@@ -2,20 +2,20 @@
  * run=test-locks: every kind of lock under stress. On each hart `threads` threads and handlers at three levels do
  * random operations on a few locks, spin, yield and sleep while they hold them, and check what each lock promises:
  *
- *   simple, mutex, write   nobody else is in: two halves that are equal stay so while one waits between them
- *   read                   no writer is in; what was read does not change
- *   upgrade                what was read before it still holds after it; one that fails has let go
- *   downgrade              what was written is what is read
- *   pair                   what goes from one to the other is lost nowhere
- *   reference count        an object is in use as long as anybody has counted himself
+ *   simple, mutex, write   no other holder: two equal halves stay equal while their holder waits between them
+ *   read                   no writer holds it; what was read does not change
+ *   upgrade                what was read before it still holds after it; one that fails has released the lock
+ *   downgrade              the reader reads what it wrote
+ *   pair                   what is moved from one to the other is not lost
+ *   reference count        an object is in use as long as a user is counted
  *
- * run=test-locks-fair: a lock is had in the order in which it was asked for. In each of `rounds` some threads ask one
- * behind the other, at random to read or to write, while it is held in a way chosen at random; then each gets it in its
- * turn, and readers that stand next to each other get it together. And under load, where nobody knows who asked first:
- * every thread may get it once before one that waits, so readers cannot starve a writer, nor writers a reader.
+ * run=test-locks-fair: a lock is granted in the order in which it was asked for. In each of `rounds` some threads ask
+ * one after the other, at random to read or to write, while it is held in a way chosen at random; then each gets it in
+ * its turn, and adjacent readers get it together. And under load, where the order of asking is not known: each thread
+ * may get the lock once before one that waits, so readers cannot starve a writer, nor writers a reader.
  *
  * run=test-locks-destroy: a lock that counts the users of its own object is destroyed by the last of them, as soon as
- * he has let go of it, and its memory is overwritten. Whoever let go before him must have done with it.
+ * it has released the lock, and its memory is overwritten. Users that released it before must no longer touch it.
  */
 #include "lock/lock.h"
 #include "lock/lock_debug.h"
@@ -71,7 +71,7 @@ static void test_locks_count(uint32_t *what)
     __atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
 }
 
-/* Let others get in the way; on one hart only those to whom it is given up. */
+/* Let other threads interfere; on one hart only those that a yield lets run. */
 static void dawdle(struct random *r)
 {
     uint32_t how = random_below(r, 64);
@@ -99,7 +99,7 @@ static uint32_t test_locks_look(struct guarded *g, struct random *r)
 {
     uint32_t readers = __atomic_add_fetch(&g->readers, 1, __ATOMIC_RELAXED), v = g->first;
     if (readers > test_locks_done.most_readers)
-        test_locks_done.most_readers = readers; /* a lower one may overwrite a higher: it is a sign, not a figure */
+        test_locks_done.most_readers = readers; /* a lower value may overwrite a higher: it is an indication */
     assert(g->second == v);
     dawdle(r);
     assert(g->first == v && g->second == v);
@@ -157,7 +157,7 @@ static void do_mutex(struct random *r)
     mutex_unlock(&test_locks_account[i].lock);
 }
 
-/* A mutex answers to the operations of a read/write lock. */
+/* A mutex supports the operations of a read/write lock. */
 static void do_mutex_as_rw(struct random *r)
 {
     unsigned i = random_below(r, ACCOUNTS);
@@ -244,7 +244,7 @@ static void do_upgrade(struct random *r)
     lock_done(&rw[i].lock);
 }
 
-/* Find an object, count oneself, use it without the lock; whoever is last takes it away, and the next makes it anew. */
+/* Find an object, count as a user, use it without the lock; the last user removes it, and the next makes it anew. */
 static void do_reference(struct random *r)
 {
     unsigned i = random_below(r, OBJECTS);
@@ -339,13 +339,13 @@ static int test_locks(void)
 DEFINE_RW_LOCK(fair_lock, "test fair");
 
 #define MOST_ASKERS 7
-#define TOGETHER 200000 /* cycles in which all readers of a group are in, whatever the latencies */
+#define TOGETHER 200000 /* cycles in which all readers of a group get the lock, at any latency */
 
 enum how { READS, WRITES, UPGRADES };
 
 /*
- * One that asks: he and the others of his group, readers or just himself, are in when `end` have got it, not before
- * `begin`.
+ * A thread that asks: it and the rest of its group, readers or just itself, hold the lock when `end` have got it, not
+ * before `begin`.
  */
 static struct asker {
     enum how how;
@@ -402,7 +402,7 @@ static void test_locks_asks(void *arg)
         lock_done(&fair_lock);
 }
 
-/* Until asker `i` waits. He is more urgent, so on one hart he does already. */
+/* Until asker `i` waits. It is more urgent, so on one hart it waits already. */
 static void wait_until_asked(unsigned i, struct lock_waiter **last)
 {
     const volatile struct lock *l = &fair_lock;
@@ -433,7 +433,7 @@ static void order_round(struct random *r)
         lock_write_to_read(&fair_lock);
         wait_for_group(asker[0].end);
     }
-    if (asker[0].how == UPGRADES && random_below(r, 2)) { /* a second one is lost, and lets go */
+    if (asker[0].how == UPGRADES && random_below(r, 2)) { /* a second one fails, and releases the lock */
         bool upgraded = lock_read_to_write(&fair_lock);
         assert(!upgraded);
     } else {
@@ -473,9 +473,9 @@ static void asks_in_turn(void *arg)
 }
 
 /*
- * While one waits each other thread gets the lock at most once. It may do so once more between our look at `taken` and
- * our place in the queue, and those that get it together with us may be counted first. Run it with hz=0: a thread that
- * is preempted before it has its place is not waiting yet.
+ * While a thread waits, each other thread gets the lock at most once. It may get it once more between our look at
+ * `taken` and our place in the queue, and readers that get it together with us may be counted first. Run it with hz=0:
+ * a thread that is preempted before it has its place is not waiting yet.
  */
 static int locks_fair(void)
 {
@@ -508,7 +508,7 @@ static void be_born(void)
     __atomic_store_n(&generation, generation + 1, __ATOMIC_RELEASE);
 }
 
-/* Attempts in vain are in the way of who lets go. Whether this was the last user. */
+/* Failing attempts delay a user that releases the lock. Whether this was the last user. */
 static bool use_once(struct random *r)
 {
     if (random_below(r, 8))
@@ -542,7 +542,7 @@ static void live_and_die(void *arg)
     }
 }
 
-/* Interrupts come while a user lets go. */
+/* Interrupts come while a user releases the lock. */
 static int locks_destroy(void)
 {
     test_establish(linger);

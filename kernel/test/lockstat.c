@@ -1,8 +1,8 @@
 /*
  * run=test-lockstat, in images with LOCK_STATS: locks of every kind, taken in every way, by threads on every hart and
- * by handlers, between clearing the statistics and looking at them; the simulator counts the same stretch from
- * outside (a measured window), and tests/kernel/test_lockstat.py compares. The numbers of attempts that the threads
- * made themselves are printed too:
+ * by handlers, between clearing the statistics and reading them; the simulator counts the same stretch from
+ * outside (a measured window), and tests/kernel/test_lockstat.py compares. The attempts that the threads
+ * count themselves are printed too:
  *
  *   @lockcount class=<class, "_" for blanks> attempts=<n>
  *
@@ -63,7 +63,7 @@ static void sleeping(struct random *r, uint32_t *made)
     mutex_lock(&mutex);
     test_spin(random_below(r, 300));
     if (random_below(r, 4) == 0)
-        thread_delay(1); /* who waits now sleeps: the owner does not run */
+        thread_delay(1); /* waiting threads now sleep: the owner does not run */
     mutex_unlock(&mutex);
     if (mutex_try(&mutex))
         mutex_unlock(&mutex);
@@ -116,7 +116,7 @@ static int test_lockstat_run(void)
     PROBE(WINDOW_BEGIN);
     test_on_every_hart(lockstat_worker);
     PROBE(WINDOW_END);
-    console_polled(); /* results are many: this is faster, and takes no lock */
+    console_polled(); /* there are many results: this is faster, and takes no lock */
     for (unsigned class = 0; class < CLASSES; class ++) {
         uint32_t made = 0;
         for (unsigned h = 0; h < test_harts(); h++)

@@ -1,9 +1,9 @@
 /*
  * run=test-lost: no interrupt is lost. Every hart raises the sources of all harts at random, inside and outside of
  * sections, but none that it knows to be pending; in the end each source was handled exactly as often as the PIC
- * delivered it, and the PIC delivered every rise that did not merge with one still pending. Counted by the handlers
- * here, and by the PIC itself (hw/pic, counters). Where nothing else comes (hz=0), each claim that found nothing has
- * been counted here and by the link alike, however many the late fall of a hart's wire (link_fall_delay) made of them.
+ * delivered it, and the PIC delivered every rise that did not merge with a pending one. The handlers here count, and
+ * the PIC itself does (hw/pic, counters). Without other interrupts (hz=0), the kernel and the link have counted the
+ * same claims that found nothing, however many the late fall of a hart's wire (link_fall_delay) caused.
  */
 #include <generated/csr.h>
 
@@ -19,7 +19,7 @@ static void lost_handler(void *arg)
     count[(uintptr_t)arg].handled++; /* a source belongs to one hart and does not nest in itself */
 }
 
-/* Raise a source whose last interrupt has been handled; whether it could be. */
+/* Raise a source if its last interrupt has been handled; whether it was raised. */
 static bool lost_raise(unsigned source)
 {
     crit_t s = simple_lock_enter(&raise_lock);

@@ -1,14 +1,14 @@
 /*
- * run=test-mask: what is claimed is handled, once each, whatever is raised while it is masked. On every hart at once
- * sections nest at random; edges are raised in them, by handlers and by soft interrupts, which open sections too, also
- * of sources that are queued, in service or pending already. In the end the books of each source agree with the PIC's
+ * run=test-mask: each claimed interrupt is handled once, whatever is raised while it is masked. On every hart at once
+ * sections nest at random; edges are raised in them, by handlers and by soft interrupts, which enter sections too, also
+ * of sources that are already queued, in service or pending. In the end the counts of each source agree with the PIC's
  * counters:
  *
  *   raised = rises = deliveries + merged at the PIC        deliveries = handled
  *
- * so no scheme claims a second edge of a source while the first one waits in its queue, where the two would be one.
- * Before that one hart goes through cases with one outcome: levels that fall step by step over a queue, a handler whose
- * section queued something, a soft interrupt behind a queue.
+ * so no scheme claims a second edge of a source while the first one is in its queue, where the two would merge.
+ * Before that, one hart goes through cases with one outcome: levels that fall step by step over a queue, a handler
+ * whose section queued an interrupt, a soft interrupt behind a queue.
  */
 #include "intr/softint.h"
 #include "test/test.h"
@@ -22,7 +22,7 @@ static struct {
 static volatile uint32_t mask_softints;
 static struct random soft_random[MAX_HARTS];
 static volatile bool walking; /* handlers raise and nest at random */
-static volatile unsigned in_handler_raise[PIC_SOURCES]; /* while not: what the handler raises in a section of its own */
+static volatile unsigned in_handler_raise[PIC_SOURCES]; /* else: what the handler raises in its own section */
 
 static unsigned level_of(unsigned source)
 {
@@ -40,7 +40,7 @@ static void raise_any(struct random *r)
     mask_raise(test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
 }
 
-/* Sections down to `depth`, with edges on the way in and out; each raising with the chance 1 in `one_in`. */
+/* Sections down to `depth`, with edges on the way in and out, each raised with probability 1 / `one_in`. */
 static void mask_sections(struct random *r, unsigned depth, unsigned one_in, uint32_t longest)
 {
     crit_t s = crit_sec_enter(random_below(r, SPL_HIGH + 1));
@@ -55,7 +55,7 @@ static void mask_sections(struct random *r, unsigned depth, unsigned one_in, uin
     crit_sec_leave(s);
 }
 
-/* The PIC keeps back what does not interrupt this handler, also after sections in it that queued something. */
+/* The PIC holds back what does not interrupt this handler, also after sections in it that queued something. */
 static void assert_pic_masks(unsigned level)
 {
     unsigned told = HANDLERS_NEST ? pic_read(PIC_LEVEL) : SPL_HIGH;
@@ -100,7 +100,7 @@ static void mask_soft(void *arg)
         soft_raises = 0;
         mask_raise(source);
         test_spin(test_settle_cycles(2));
-        assert(source_of[source].handled == handled + 1); /* no interrupt is kept from it */
+        assert(source_of[source].handled == handled + 1); /* no interrupt is masked there */
     }
 }
 
@@ -109,7 +109,7 @@ static uint32_t delivered(unsigned source)
     return pic_counters(source).deliveries;
 }
 
-/* Everything of this hart has been handled. */
+/* All interrupts of this hart have been handled. */
 static void expect_quiet(const char *what, unsigned hart)
 {
     for (unsigned n = 0; n < TEST_SOURCES; n++) {
@@ -122,8 +122,8 @@ static void expect_quiet(const char *what, unsigned hart)
 }
 
 /*
- * Sections at `outer`, perhaps one at 7, and `inner`, one in the other; an edge of source n in the innermost, and
- * another of every source after each step out, of which one may be delivered, and none handled that the level masks.
+ * Nested sections at `outer`, perhaps one at 7, and `inner`; an edge of source n in the innermost, and another of every
+ * source after each step out, of which one may be delivered, and none handled that the level masks.
  */
 static void falling(unsigned hart, unsigned outer, bool between, unsigned inner, unsigned n)
 {
@@ -155,7 +155,7 @@ static void cases(unsigned hart)
         for (unsigned i = 0; i < sizeof inners / sizeof *inners; i++)
             for (unsigned n = 0; n < TEST_SOURCES; n++)
                 falling(hart, outer, i & 1, inners[i], n);
-    for (unsigned n = 0; n < TEST_SOURCES; n++) /* the handler of n raises some in a section, which may queue them */
+    for (unsigned n = 0; n < TEST_SOURCES; n++) /* n's handler raises some in a section, which may queue them */
         for (unsigned set = 1; set < 1u << TEST_SOURCES; set++) {
             in_handler_raise[test_source(hart, n)] = set << test_source(hart, 0);
             crit_t s = crit_sec_enter(set & 1 ? SPL_SOFTNET : SPL_SCHED);
@@ -237,7 +237,7 @@ static int test_mask(void)
     for (unsigned h = 0; h < test_harts(); h++)
         for (unsigned l = 0; l <= SPL_HIGH; l++)
             assert(!sync_hart_of(&harts[h])->queued[l]);
-    assert(handled > 10 && handled < raised); /* some did merge, or nothing was raised twice */
+    assert(handled > 10 && handled < raised); /* some merged, or nothing was raised twice */
     kprintf("@test name=mask raised=%lu handled=%lu softints=%lu\n", (unsigned long)raised, (unsigned long)handled,
             (unsigned long)mask_softints);
     return 0;

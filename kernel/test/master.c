@@ -1,6 +1,6 @@
 /*
- * run=test-master: unix_master nests, moves a thread to hart 0 and back, holds over sleep and preemption; with the boot
- * argument intr.master=1 device interrupts that any hart may take are handled on hart 0.
+ * run=test-master: unix_master nests, moves a thread to hart 0 and back, lasts over sleep and preemption; with the boot
+ * argument intr.master=1, device interrupts that any hart may take are handled on hart 0.
  */
 #include "lock/event.h"
 #include "sched/master.h"
@@ -16,7 +16,7 @@ static void test_master_count(void *arg)
     __atomic_fetch_add(&test_master_handled, 1, __ATOMIC_RELAXED);
 }
 
-/* One thread at a time is inside, but while it sleeps. */
+/* One thread at a time is inside, except while it sleeps. */
 static struct thread *volatile inside;
 static volatile uint32_t test_master_passages;
 
@@ -42,7 +42,7 @@ static void in_and_out(void *got_in)
     stay_inside(&r);
     event_post(got_in);
     if (test_master_passages & 1)
-        unix_release(); /* or ends inside, which gives it up */
+        unix_release(); /* or ends inside, which releases it */
 }
 
 /* Two sections at random depth, with everything in them that may give up the hart. */
@@ -67,7 +67,7 @@ static void test_master_at_random(void *arg)
             struct event got_in = EVENT("got in", got_in_class);
             struct thread *inner = thread_create(in_and_out, &got_in, PRI_NORMAL, ANY_HART, "inner");
             if (random_below(&r, 2))
-                event_wait(&got_in); /* others get in meanwhile, and while it is joined */
+                event_wait(&got_in); /* other threads enter meanwhile, and while it is joined */
             thread_join(inner);
             event_destroy(&got_in);
             stay_inside(&r);
@@ -82,7 +82,7 @@ static void test_master_at_random(void *arg)
     }
 }
 
-/* With nobody else about, a thread that is not bound is back where it was when it gives up the master. */
+/* With no other thread running, an unbound thread returns to its hart when it releases the master. */
 static void goes_home(void)
 {
     for (unsigned h = 0; h < hart_count; h++) {
@@ -109,7 +109,7 @@ static void wake_sleeper(void *arg)
     unix_release();
 }
 
-/* Who wakes it has to get in for that. */
+/* Its waker has to enter to do that. */
 static void sleeps_inside(void)
 {
     unix_master();
@@ -128,7 +128,7 @@ static int master_test(void)
     struct thread *t[2 * MAX_HARTS];
     goes_home();
     sleeps_inside();
-    unsigned threads = hart_count + 2; /* one bound to each hart, two that are not */
+    unsigned threads = hart_count + 2; /* one bound to each hart, two unbound */
     for (unsigned i = 0; i < threads; i++) {
         int bound = i < hart_count ? (int)i : ANY_HART;
         t[i] = thread_create(test_master_at_random, (void *)(uintptr_t)(bound + 1), PRI_NORMAL, bound, "master");

@@ -1,6 +1,6 @@
 /*
- * run=test-nest: a program forks until there is no more (user/programs/nest.c): of threads, or, with user.pages=, of
- * memory. Then no process, thread, page or zone's object is left.
+ * run=test-nest: a program forks until the threads run out (user/programs/nest.c), or, with user.pages=, until the
+ * memory does. Then no process, thread, page or zone's object is left.
  */
 #include "test/test.h"
 #include "proc/run.h"

@@ -60,7 +60,7 @@ static int sleep_test(void)
     return 0;
 }
 
-/* What the last hart does when hart 0 panics, and what it then must not do. */
+/* What the last hart does while hart 0 panics, and what it must not do afterwards. */
 static volatile uint32_t alive;
 static volatile bool there, hears_nothing;
 DEFINE_SIMPLE_LOCK(panics_lock, "held by the hart that panics", SPL_HIGH);
@@ -98,7 +98,7 @@ static void resists(void *how)
 {
     if (!strcmp(how, "level")) {
         crit_t s = crit_sec_enter(SPL_HIGH);
-        lives(CRIT_MASKS_ALL ? 200000 : LONG); /* where that masks on chip, it stops at the end */
+        lives(CRIT_MASKS_ALL ? 200000 : LONG); /* where that masks on chip, the hart stops at its end */
         crit_sec_leave(s);
     } else if (!strcmp(how, "pic")) {
         pic_set_level(SPL_HIGH);
@@ -147,7 +147,7 @@ static int panic_stop_test(void)
 
 static volatile int *faults_at;
 
-/* Recurses `left` levels of 256 bytes deep, and rests there. */
+/* Recurses `left` levels of 256 bytes deep, and stays there. */
 static uint32_t __attribute__((noinline)) goes_deep(unsigned left, uint32_t rest)
 {
     volatile uint32_t room[64];
@@ -169,7 +169,7 @@ static void overflows_in_handler(void *arg)
     goes_deep(TOO_DEEP, 0);
 }
 
-/* In thread code that is interrupted there, that has an exception there, or that returns, and in a handler. */
+/* In thread code that is interrupted there, raises an exception there, or returns, and in a handler. */
 static void overflows(void *where)
 {
     if (!strcmp(where, "deep")) {
@@ -200,7 +200,7 @@ static int overflow_test(void)
     bootargs_string(BOOT(test_panic, where), where, sizeof where);
     thread_bind((int)hart_count - 1);
     test_establish(strcmp(where, "handler") ? does_nothing : overflows_in_handler);
-    thread_create(does_nothing, 0, PRI_NORMAL + 1, 0, "neighbour"); /* whose stack lies below: it has ended by then */
+    thread_create(does_nothing, 0, PRI_NORMAL + 1, 0, "neighbour"); /* its stack lies below: it has ended by then */
     thread_join(thread_create(overflows, where, PRI_NORMAL - 1, 0, "culprit"));
     return 0;
 }

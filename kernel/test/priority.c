@@ -1,6 +1,6 @@
 /*
- * run=test-priority: priorities are honoured: what waits is handled highest first, a handler is interrupted by a higher
- * level and by no other, where handlers nest at all. What each scheme promises is said in sync/sync.h (CRIT_MASKS_ALL,
+ * run=test-priority: priorities are honoured: pending interrupts are handled highest first, a handler is interrupted by
+ * a higher level and by no other, if handlers nest at all. sync/sync.h says what each scheme promises (CRIT_MASKS_ALL,
  * HANDLERS_NEST).
  */
 #include <string.h>
@@ -104,14 +104,14 @@ static void in_handlers(unsigned low, unsigned middle, unsigned high, uint32_t s
     test_spin(settle * 3);
     priority_expect("three deep", HANDLERS_NEST ? "lmhHML" : "lLmMhH");
 
-    priority_begin(); /* and whom it gave way to does not let in, at its end, what it keeps out */
+    priority_begin(); /* and the end of the handler that interrupted it unmasks nothing that it masks */
     raise_in_handler[1] = low | high;
     pic_raise(middle);
     test_spin(settle * 3);
     priority_expect("low and high raised in middle", HANDLERS_NEST ? "mhHMlL" : "mMhHlL");
 }
 
-/* What arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue. */
+/* What arrives first in a section does not delay what is more urgent, except in cli-optim's queue. */
 static void queued_first(unsigned low, unsigned high, uint32_t settle)
 {
     priority_begin();
@@ -120,7 +120,7 @@ static void queued_first(unsigned low, unsigned high, uint32_t settle)
     pic_raise(low);
     test_spin(settle);
     /*
-     * A clock interrupt that came before it is what cli-optim has queued then, and low waits at the PIC, as high does.
+     * A clock interrupt that came before it is the one that cli-optim has queued; low and high are pending at the PIC.
      */
     bool goes_first = QUEUE_GOES_FIRST && !(pic_read(PIC_PENDING) & low);
     pic_raise(high);
@@ -128,7 +128,7 @@ static void queued_first(unsigned low, unsigned high, uint32_t settle)
     bool queued = sync_hart()->deferred != deferred;
     crit_sec_leave(s);
     test_spin(settle);
-    /* What is queued begins while the PIC's wire is on its way, which may take longer, and is interrupted then. */
+    /* A queued handler begins while the PIC's wire is on its way, which may take longer, and is interrupted then. */
     expect_either("low queued before high", goes_first ? "lLhH" : "hHlL",
                   goes_first                ? "lLhH"
                   : queued && HANDLERS_NEST ? "lhHL"

@@ -1,10 +1,10 @@
 /*
  * run=test-process-fuzz: processes that make random system calls of all kinds, some at once (user/programs/wild.c),
- * until all of them together have made `calls`, `rounds` times: with forks, signals, handlers and memory that are as
- * random. None takes the kernel down. Where one has ended another begins; when hardly a call is made any more, all that
- * are there are ended. So is who has run for `life` clock ticks: a program whose handler of a fault returns to it
+ * until all of them together have made `calls`, `rounds` times, with random forks, signals, handlers and memory. None
+ * takes the kernel down. When a process ends, another begins; when calls have nearly ceased, all processes are ended.
+ * So is a process that has run for `life` clock ticks: a program whose handler of a fault returns to the fault
  * faults for ever. After a round no process, thread, page or zone's object is left. user.pages= makes memory run out.
- * dear=N: calls that make or end processes are made N times more seldom, for as many others in the same time.
+ * dear=N: calls that make or end processes are N times rarer, so that more other calls are made in the same time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "proc/signal.h"
 
 #define AT_A_TIME 5
-#define EACH 1500       /* calls that one makes at most, with its children; `dear` times as many */
+#define EACH 1500       /* calls of a process at most, with its children; `dear` times as many */
 #define QUIET_TICKS 10  /* with fewer calls than QUIET_CALLS: most of them hang */
 #define QUIET_CALLS 30
 
@@ -42,7 +42,7 @@ static uint32_t process_fuzz_system_calls(void)
     return n;
 }
 
-/* All that have run for so many clock ticks. */
+/* All processes that have run for so many clock ticks. */
 static void end_all(uint32_t life)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -87,7 +87,7 @@ static void round_of(uint32_t calls, uint32_t dear, uint32_t life)
             if (process_fuzz_start(run_seed * 10007 + started, EACH * dear, dear))
                 started++;
             else
-                break; /* no memory: for now */
+                break; /* no memory for now */
         thread_delay(1);
         ended += process_fuzz_reap();
         end_all(life);

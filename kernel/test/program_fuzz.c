@@ -1,7 +1,7 @@
 /*
  * run=test-program-fuzz: `rounds` programs whose files are made at random, with segments at and over every edge of user
  * mode's addresses, of the stack and of one another. Those that are started raise their break by random steps, store to
- * the last byte that they were given, and exit. Whatever is in the file: it is refused, or runs to its exit, and all
+ * the last byte of what they were given, and exit. Any file is refused, or its program runs to its exit, and all
  * memory comes back.
  */
 #include <errno.h>

@@ -1,14 +1,14 @@
 /*
  * run=test-race: drivers that count, and races planted in them for schedule exploration to find (./interlock explore).
- * On every hart a thread starts requests of a device of that hart and counts them; the device's handler counts the
+ * On every hart a thread starts requests to a device of that hart and counts them; the device's handler counts the
  * answers. A count takes a few instructions, the device answers at once, and each hart has its turn: where nothing
  * perturbs them, the planted races do not show. They do when answers come late, or late enough to meet the next hart's.
- * A clock tick holds up one hart too, at a moment that depends on where code lies: only with hz=0 is nothing perturbed.
+ * A clock tick also delays one hart, at a moment that depends on where code lies: only hz=0 perturbs nothing.
  *
  *   plant=none    the driver is right
  *   plant=level   the thread's section has a level below the handler's: a race where levels keep interrupts out, in
- *                 spl-pessim and spl-optim. The other schemes keep out everything, whatever the level.
- *   plant=lock    what all harts count lacks its lock: a race on two harts and more, under every scheme
+ *                 spl-pessim and spl-optim. The other schemes mask everything, whatever the level.
+ *   plant=lock    the count of all harts lacks its lock: a race on two harts and more, under every scheme
  *
  * Boot arguments: plant, rounds (60).
  */
@@ -19,7 +19,7 @@
 #define PERIOD 2048         /* cycles, a power of 2, in which each hart has one turn ... */
 #define TURN 512            /* ... so long after the hart before it: one alone may fetch some lines of code */
 #define BEFORE_COUNTING 150 /* cycles: an answer that nothing delays has been handled by then */
-#define COUNTING 60         /* cycles between the look at what all harts count and the update */
+#define COUNTING 60         /* cycles between reading the count of all harts and updating it */
 #define FIRST_ROUNDS 3      /* no race yet: they bring the code into each hart's cache, one hart before another */
 
 static struct {

@@ -1,7 +1,7 @@
 /*
  * run=test-registers: what the registers of the interrupt controller's link and of main RAM hold when the kernel is up,
- * and what the kernel takes them for. Whoever gives a value tells whether it is there: by the machine, from outside, by
- * a boot argument.
+ * and what the kernel takes them for. The test that sets a value checks that it arrives: by the machine, from outside,
+ * by a boot argument.
  *
  *   @registers ram_read_latency=... link_read_latency=... ...
  *   @pic_worst access=... delivery=...

@@ -1,8 +1,8 @@
 /*
- * run=test-replay: what arrives in a section is handled once each, when the section's level no longer masks it and no
- * earlier. A random walk: sections are entered and left at random levels, sources raised in between; after each step
- * the set handled is exactly the set that the current level lets through, and in the end nothing is left anywhere. An
- * optimistic scheme is disturbed at most once for each level it is then told to keep out.
+ * run=test-replay: each interrupt that arrives in a section is handled once, when the section's level no longer masks
+ * it and no earlier. A random walk: sections are entered and left at random levels, sources raised in between; after
+ * each step the set handled is exactly the set that the current level lets through, and in the end nothing is pending.
+ * An optimistic scheme is interrupted at most once for each level that it then masks.
  */
 #include "test/test.h"
 

@@ -1,7 +1,7 @@
 /*
- * run=test-ring: nodes in a ring, the data line of each leads to the next one. Node 0 sends a message of `bytes`
- * characters; a node that has received all of it looks at each character, adds one to it and sends it on. After `laps`
- * rounds each ends. Node 0 waits `start` cycles before the first, until the others listen, and prints
+ * run=test-ring: nodes in a ring, each one's data line leads to the next. Node 0 sends a message of `bytes`
+ * characters; a node that has received all of it checks each character, adds one to it and sends it on. After `laps`
+ * rounds each node ends. Node 0 waits `start` cycles before the first lap, until the others listen, and prints
  *
  *   @ring nodes=... laps=... bytes=... least=... most=... cycles of a lap, from the first character written to the last
  *   read

@@ -1,12 +1,12 @@
 /*
- * run=test-scheduler: threads find idle harts and less urgent ones, stay where they are bound, keep their turn when
- * they are preempted; and threads that bind, move, yield, sleep and wake each other at random, for `rounds` each, from
- * the seed.
+ * run=test-scheduler: threads find harts that are idle or run less urgent threads, stay where they are bound, keep
+ * their turn when they are preempted; and threads bind, move, yield, sleep and wake each other at random, for `rounds`
+ * each, from the seed.
  */
 #include "lib/minmax.h"
 #include "test/test.h"
 
-/* Cycles: much less than a slice, much more than a preemption takes, and than to make a thread for each hart. */
+/* Cycles: much less than a slice, much more than a preemption takes, or making a thread for each hart. */
 #define SOON (20000 + 4000 * hart_count)
 #define RANDOM_THREADS 12
 #define CHANNELS 3
@@ -114,7 +114,7 @@ static void test_least_urgent_gives_way(void *arg)
 static SIMPLE_LOCK_CLASS(sleepers_class, "test sleepers", SPL_TTY);
 static struct simple_lock sleepers_lock = SIMPLE_LOCK("test sleepers", sleepers_class);
 static volatile unsigned asleep;
-static bool woken; /* with the lock */
+static bool woken; /* with the lock held */
 
 static void sleep_and_meet(void *arg)
 {
@@ -126,7 +126,7 @@ static void sleep_and_meet(void *arg)
     __atomic_fetch_add(&met, 1, __ATOMIC_RELAXED);
 }
 
-/* A thread on each hart sleeps for the same, the one that wakes them on the last woken's hart: all run at once. */
+/* A thread on each hart sleeps on one channel, their waker on the hart of the last woken: all run at once. */
 static void test_all_woken_run(void *arg)
 {
     struct thread *t[MAX_HARTS];
@@ -218,12 +218,12 @@ static void test_turns(void *arg)
     assert(order == 1234);
 }
 
-/* Bound or not, equal threads have their turn in the order in which they were made. */
+/* Bound or not, equal threads run in the order in which they were made. */
 static void test_order_of_bound_and_unbound(void)
 {
     struct thread *t[5];
     if (hart_count > 1)
-        return; /* others would take those that are not bound */
+        return; /* other harts would take unbound threads */
     order = 0;
     for (unsigned i = 0; i < 5; i++)
         t[i] = thread_create(note_order, (void *)(uintptr_t)(i + 1), PRI_NORMAL, i % 2 ? 0 : ANY_HART, "in order");
@@ -251,7 +251,7 @@ static struct {
     struct simple_lock lock;
     unsigned sleepers, wakeups;
 } channel[CHANNELS] = {[0 ... CHANNELS - 1] = {.lock = SIMPLE_LOCK("test channel", channel_class)}};
-static volatile unsigned at_work; /* threads that still wake others: one alone must not sleep */
+static volatile unsigned at_work; /* threads that still wake others: the last one must not sleep */
 static uint32_t steps[RANDOM_THREADS];
 
 static void sleep_or_wake(unsigned c, bool may_sleep)
@@ -305,7 +305,7 @@ static void test_scheduler_at_random(void *arg)
         steps[self]++;
     }
     __atomic_fetch_sub(&at_work, 1, __ATOMIC_RELAXED);
-    while (self < CHANNELS + 1 && at_work) { /* those that never sleep wake who still does */
+    while (self < CHANNELS + 1 && at_work) { /* those that never sleep wake those that still do */
         for (unsigned c = 0; c < CHANNELS; c++)
             sleep_or_wake(c, false);
         thread_delay(1); /* also to the less urgent */

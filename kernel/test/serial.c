@@ -4,8 +4,8 @@
  * harts post the soft interrupt of both, at random, and threads on all keep sections and yield. Character i is the low
  * byte of 7 i + i / 256.
  *
- * `hold=1`: a section holds back the soft interrupt until all has come; the first that the ring has room for come in
- * order, the others are counted. Only under the spl schemes, as the cli schemes hold back the port's interrupt, too.
+ * `hold=1`: a section masks the soft interrupt until all have come; those that the ring has room for come first, in
+ * order, the others are counted. Only under the spl schemes, as the cli schemes mask the port's interrupt, too.
  */
 #include "arch/trace.h"
 #include "dev/serial.h"
@@ -13,7 +13,7 @@
 #include "lib/minmax.h"
 #include "test/test.h"
 
-#define SILENCE 100000 /* cycles after which the rest is taken for lost */
+#define SILENCE 100000 /* cycles after which the rest counts as lost */
 
 static volatile uint32_t got, last_at;
 static volatile bool inside, test_serial_done;

@@ -1,12 +1,12 @@
 /*
- * run=test-shootdown: no hart uses a page that was given away. Threads of a program write to two pages, on all harts,
- * without a system call. Meanwhile
- *   - the process's map is copied (vm_map_fork), which takes the right to write from its pages: from then on the copy
- *     does not change, whoever writes to the original;
- *   - another object is put into the place of one of the pages: from then on the old one's page does not change;
- *   - the right to write to a page is taken, by itself, as the above have other reasons to call the harts: from then on
- *     it does not change, until the map is unlocked and a fault gives the right again.
- * A hart that still translated as before would write to what is looked at. Seeds perturb when that is.
+ * run=test-shootdown: no hart uses a page after its translation is removed. Threads of a program write to two pages, on
+ * all harts, without a system call. Meanwhile
+ *   - the process's map is copied (vm_map_fork), which makes its pages read-only: from then on the copy
+ *     does not change, whichever thread writes to the original;
+ *   - another object replaces one of the pages: from then on the old object's page does not change;
+ *   - a page is made read-only, without anything else, as the above have other reasons to call the harts: from then on
+ *     it does not change, until the map is unlocked and a fault makes it writable again.
+ * A hart with a stale translation would write to a page that is being checked. Seeds perturb when that is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static void call_all(void *arg)
         pmap_shootdown((1u << hart_count) - 1);
 }
 
-/* What is counted is what has happened, though all harts count at once. */
+/* The counters are exact, though all harts count at once. */
 static void check_counts(void)
 {
     uint32_t shootdowns = pmap_shootdowns, calls = pmap_calls, n = test_harts();
@@ -128,11 +128,11 @@ static void check_counts(void)
 
 struct driver {
     struct vm_map *map;
-    struct vm_object *object; /* the one that is mapped */
+    struct vm_object *object; /* the object that is mapped */
     uint32_t rounds, copies;
 };
 
-/* More urgent than the program, so that it has a hart when it wants one. */
+/* More urgent than the program, so that it gets a hart at once. */
 static void drive(void *arg)
 {
     struct driver *d = arg;

@@ -1,13 +1,13 @@
 /*
  * run=test-spinlocks: the algorithm below simple locks under stress. Threads on every hart and handlers at three
- * levels, one inside the other, take one to three locks each, in one order, and let them go in any; they try locks that
- * may be taken; threads yield, and so pass a lock on across a switch (sched/sched.c); locks on a stack come and go.
+ * levels, one inside the other, take one to three locks each, in one order, and release them in any; they try locks
+ * that may be held; threads yield, and so pass a lock on across a switch (sched/sched.c); locks on a stack come and go.
  *
  * - harts exclude each other: what a lock guards has two halves, which an owner finds and leaves equal (exclusion.c);
- * - the owner is recorded while a lock is held, and no trace of it is left after;
+ * - the owner is recorded while a lock is held, and not afterwards;
  * - a try takes a free lock, and does not wait for one that is held: it fails, and takes nothing;
- * - so it is when all try at once, and when an interrupt comes at any cycle of taking a lock that is held;
- * - where the algorithm is first come, first served, nobody is passed by more often than there are other harts.
+ * - this also holds when all try at once, and when an interrupt comes at any cycle of taking a lock that is held;
+ * - where the algorithm is first come, first served, no hart is overtaken more often than there are other harts.
  */
 #include <generated/csr.h>
 
@@ -15,13 +15,13 @@
 #include "test/test.h"
 
 #define LOCKS TEST_SOURCES   /* one for each level at which a handler runs, in the order in which they are taken */
-#define OVERTAKERS_ASKING 2  /* who may come between the look at the count and the place in the queue */
+#define OVERTAKERS_ASKING 2  /* harts that may come between reading the count and queueing */
 #define STACK_LOCKS_A_ROUND 10
 #define TRIES_TOGETHER 60
 #define TRY_PERIOD 1024      /* cycles, a power of 2 */
 #define SWEEP_CYCLES 240     /* more than from the raise to the wait for the lock */
-#define SWEEP_HANDLER 400    /* cycles in which the owner surely lets go */
-#define SWEEP_LONGEST 1500   /* as long as it holds the lock if the interrupt is masked until then */
+#define SWEEP_HANDLER 400    /* cycles in which the owner surely releases the lock */
+#define SWEEP_LONGEST 1500   /* how long it holds the lock if the interrupt is masked until then */
 
 static SIMPLE_LOCK_CLASS(low_class, "test low", SPL_BIO);
 static SIMPLE_LOCK_CLASS(middle_class, "test middle", SPL_TTY);
@@ -73,7 +73,7 @@ static crit_t test_spinlocks_take(unsigned n)
     return s;
 }
 
-/* Take the locks from `lowest` on, as many as chance wills, and let them go in one of two orders. */
+/* Take a random number of locks, from `lowest` on, and release them in one of two orders. */
 static void take_several(struct random *r, unsigned lowest)
 {
     crit_t saved[LOCKS];
@@ -175,7 +175,7 @@ static void holder_and_trier(void *arg)
     }
 }
 
-/* All harts try the same free lock at the same time: one gets it, the others leave nothing of theirs in it. */
+/* All harts try the same free lock at the same time: one gets it, the others leave no trace in it. */
 static void try_together(void *arg)
 {
     (void)arg;
@@ -191,8 +191,8 @@ static void try_together(void *arg)
 }
 
 /*
- * An interrupt at each cycle of taking a lock that is held: while the handler runs, the owner lets go. So what a waiter
- * does in several steps is also seen by the owner with any of them undone.
+ * An interrupt at each cycle of taking a lock that is held: while the handler runs, the owner releases it. So the owner
+ * also sees each state between the steps of a waiter.
  */
 static volatile unsigned sweep_turn, sweep_interrupted;
 

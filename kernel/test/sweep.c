@@ -1,7 +1,7 @@
 /*
  * run=test-sweep: an interrupt at each cycle of entering a section, and at each of leaving one. Its delivery is swept
- * over both; whenever it comes, what is raised inside the section waits for its end, and then everything has run once.
- * And before that, a handler that writes all registers leaves those of the code that it interrupts.
+ * over both; whenever it comes, what is raised inside the section waits for its end, and then each handler has run
+ * once. Before that, a handler that writes all registers preserves those of the code that it interrupts.
  *
  * Run it with hz=0: nothing else is to come.
  */
@@ -48,7 +48,7 @@ static void test_sweep_section(uint32_t before_enter, uint32_t before_leave)
     test_assert_base();
 }
 
-/* Gives each register but sp, gp and tp a number of its own, turns `turns` times, and says whether one has changed. */
+/* Gives each register but sp, gp and tp its own number, loops `turns` times, and returns whether one has changed. */
 static __attribute__((naked, noinline)) bool registers_change(uint32_t turns)
 {
     (void)turns;

@@ -1,5 +1,5 @@
 /*
- * What the kernel's tests share. A test is a run (init/run.h): it panics where something is wrong, prints one line
+ * What the kernel's tests share. A test is a run (init/run.h): it panics where a check fails, prints one line
  * `@test name=... ...` with what it did, and returns 0. Loops, levels and delays come from the boot argument seed=.
  *
  * Each hart has three free interrupt sources of its own, at a low, a middle and a high level.
@@ -29,7 +29,7 @@ static inline unsigned test_source(unsigned hart, unsigned n)
     return PIC_SOURCE_FREE + TEST_SOURCES * hart + n;
 }
 
-/* Harts that a test uses: those there are, as far as there are sources for them. */
+/* Harts that a test uses: all, as far as there are sources for them. */
 unsigned test_harts(void);
 
 /* Route the three sources of every hart to it, edge-triggered, handled by `fn` with the source as argument. */
@@ -41,14 +41,14 @@ void test_establish_waking(intr_fn *fn);
 /* Cycles in which an interrupt raised now has certainly been delivered and `handlers` handlers have run. */
 uint32_t test_settle_cycles(unsigned handlers);
 void test_spin(uint32_t cycles);
-void test_yield(uint32_t cycles); /* giving up the hart meanwhile */
+void test_yield(uint32_t cycles); /* yields the hart meanwhile */
 
-/* The thread is at base level on a hart that has nothing left over: no level, no queue, no service, interrupts on. */
+/* The thread is at base level on a hart without leftovers: no level, no queue, no service, interrupts on. */
 void test_assert_base(void);
 
 /* Run `fn(hart)` in a thread bound to each of test_harts(), all at once, and wait for all. */
 void test_on_every_hart(thread_fn *fn);
 
-/* What the zones keep for each hart, of all there are, goes back to the pages (mem/zone.h). */
+/* Returns what all zones keep for each hart to the pages (mem/zone.h). */
 void test_reclaim(void);
 #endif

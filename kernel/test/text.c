@@ -1,6 +1,6 @@
 /*
- * run=test-text: what is executed is what was written. A program writes instructions through one mapping of a page and
- * executes them through another, on all harts, without telling anybody; the caches of instructions are not coherent.
+ * run=test-text: harts execute what was written. A program writes instructions through one mapping of a page and
+ * executes them through another, on all harts, without telling the kernel; instruction caches are not coherent.
  */
 #include <stdio.h>
 

@@ -14,7 +14,7 @@ DEFINE_SIMPLE_LOCK(lock, "test threads", SPL_TTY);
 static volatile unsigned test_threads_turn, rounds_done;
 static volatile bool stop;
 
-/* Two threads hand a turn to each other through sleep and wakeup. */
+/* Two threads pass a turn to each other through sleep and wakeup. */
 static void ping_pong(void *arg)
 {
     unsigned me = (uintptr_t)arg;
@@ -87,8 +87,8 @@ static void stop_them(void *arg)
 }
 
 /*
- * Equal threads share a hart by time slices of two ticks: the last of three gets its turn though the first two never
- * yield, and once more, two slices later. The tick that is under way when the first of them begins counts with it.
+ * Equal threads share a hart by time slices of two ticks: the last of three runs though the first two never
+ * yield, and once more, two slices later. The tick that is under way when the first of them begins counts for it.
  */
 static void test_slices(void)
 {
@@ -167,7 +167,7 @@ static void fire(void *arg)
     fired = fired * 10 + (uintptr_t)arg;
 }
 
-/* Timeouts fire in order of time, not of setting; a cancelled one does not. */
+/* Timeouts fire in order of time, not of setting; a cancelled one does not fire. */
 static void test_timeouts(void)
 {
     struct timeout t[3] = {0};
@@ -251,7 +251,7 @@ static void hardware(void *source)
     test_threads_note('H');
 }
 
-/* Of what an optimistic scheme has queued and what is posted, the hardware's goes first. The others queue nothing. */
+/* A hardware interrupt in an optimistic scheme's queue runs before a posted one. Other schemes queue nothing. */
 static void softint_behind_the_queue(void)
 {
     uint32_t queued = sync_hart()->deferred;
@@ -269,7 +269,7 @@ static void softint_behind_the_queue(void)
 }
 
 /*
- * Of those that wait, the highest first. One keeps out its own level and those below; by what a scheme is, also higher
+ * Pending soft interrupts run highest first. Each masks its own level and those below, in some schemes also higher
  * ones.
  */
 static void softints_by_level(void *arg)
@@ -289,7 +289,7 @@ static void test_softints_by_level(void)
     test_establish_waking(hardware);
     for (unsigned h = 0; h < test_harts(); h++)
         thread_join(thread_create(softints_by_level, 0, PRI_NORMAL, (int)h, "test"));
-    serial_init(); /* whose level that was */
+    serial_init(); /* it used that level */
 }
 
 static int threads_test(void)

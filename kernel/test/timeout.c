@@ -1,8 +1,8 @@
 /*
- * run=test-timeout: timeouts that come and go. Threads on all harts set timeouts, which set themselves again at random,
- * or do and take that back; the threads cancel or drain them at any moment, then poison their memory and use it for the
- * next. A function that is called after its drain, or goes on, finds the poison; none is called before it is due. Needs
- * hz > 0.
+ * run=test-timeout: timeouts are set and cancelled. Threads on all harts set timeouts, which at random set themselves
+ * again, or do so and cancel that; the threads cancel or drain them at any moment, then poison their memory and reuse
+ * it. A function that is called after its drain, or still runs, finds the poison; none is called before it is due.
+ * Needs hz > 0.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void test_timeout_fires(void *arg)
         s->again--;
         test_timeout_set(s);
         if (s->takes_back && !s->again)
-            timeout_cancel(&s->t); /* or who drains it has */
+            timeout_cancel(&s->t); /* or its drainer has */
     }
     assert(s->alive == ALIVE);
 }
@@ -62,7 +62,7 @@ static void test_timeout_worker(void *arg)
         test_spin(random_below(&r, 3 * period));
         if (once && timeout_cancel(&s->t)) {
             cancelled[h]++;
-            assert(!s->fired); /* nor will it be: its memory goes at once */
+            assert(!s->fired); /* nor will it fire: its memory is reused at once */
         } else {
             timeout_drain(&s->t);
             test_timeout_drained[h]++;

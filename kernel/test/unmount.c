@@ -1,11 +1,11 @@
 /*
  * run=test-unmount: the second disk's file system is unmounted and mounted again while threads look up files in a
- * folder of it, /m/z, and hold what they have found for as long as an attempt to unmount goes on. Where it was
- * unmounted, nobody holds any.
+ * folder of it, /m/z, and hold the files that they have found as long as an attempt to unmount goes on. When it is
+ * unmounted, no thread holds one.
  *
  *   @test name=unmount looked=... held=... busy=... again=...
  *
- * Boot arguments: rounds (of unmounting; 20), tries (that are refused at most; 2000), workers (1), files (y00, y01, ...
+ * Boot arguments: rounds (of unmounting; 20), tries (refused at most; 2000), workers (1), files (y00, y01, ...
  * in /m/z; 30), filler (files w000, w001, ... of the first disk whose inodes are in the table; 0), there (1: so are
  * those of /m/z, after each mount; 0).
  */
@@ -24,11 +24,11 @@
 
 static struct blockdev devices[2];
 static bool unmount_holds[MOST_THREADS];
-static uint32_t unmount_attempt; /* odd: one is under way */
+static uint32_t unmount_attempt; /* odd: an attempt is under way */
 static uint32_t files, looked, held;
 static bool stop;
 
-/* All files of /m/z, or some of /, are looked up, and let go of again: their inodes are in the table. */
+/* Looks up all files of /m/z, or some of /, and releases them: their inodes are in the table. */
 static void all_come_to_the_table(const char *names, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -96,7 +96,7 @@ static int test_unmount(void)
     namecache_init();
     unix_leave();
     mount_both();
-    all_come_to_the_table("/w%03lu", filler); /* so that it takes longer to go through it */
+    all_come_to_the_table("/w%03lu", filler); /* so that searching it takes longer */
     uint32_t there = bootargs_number(BOOT(test_unmount, there)) ? files : 0;
     all_come_to_the_table("/m/z/y%02lu", there);
     for (unsigned i = 0; i < n; i++)

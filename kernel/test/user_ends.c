@@ -1,6 +1,6 @@
 /*
  * run=test-user-ends: `rounds` times, some processes whose threads end nearly at once (user/programs/ends.c). Each is
- * waited for, each round leaves no process and no thread behind, and in the end all pages are back.
+ * waited for, no round leaves a process or a thread behind, and in the end all pages are free again.
  */
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ static int user_ends_start(uint32_t seed)
     return process_spawn(0, "ends", &arguments, ANY_HART);
 }
 
-/* Whether it is none of those that were started: its session's first, who was, may have ended before it. */
+/* Whether it is not one that was started: its session's leader, which was, may have ended before it. */
 static bool outlived(int id, const int first[])
 {
     for (unsigned i = 0; i < AT_A_TIME; i++)

@@ -1,9 +1,9 @@
 /*
  * run=test-vm: maps, objects and faults, by threads on all harts at once. Each has a map of its own, and a model of
  * what is in its pages: it allocates, frees, writes, reads, copies, forks, and ends maps. All share a named object, of
- * which each writes words of its own, and one map, in which each has a place: so families are shared, chains are
- * shortened while others search them, and pages are busy when they are wanted. Where memory is scarce (user.pages=,
- * vm.swap=), pages leave and come back meanwhile, and what cannot be had is an error. At the end nothing is left.
+ * which each writes its own words, and one map, in which each has a place: so families are shared, chains are
+ * shortened while others search them, and faults meet busy pages. Where memory is scarce (user.pages=,
+ * vm.swap=), pages are paged out and in meanwhile, and a lack of memory is an error. At the end nothing is left.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static struct state {
     uint32_t no_memory, checks, forks;
 } states[MAX_HARTS];
 
-/* Whether it was done; else memory is out, which is no harm. */
+/* Whether it was done; else memory is out, which is allowed. */
 static bool done(struct state *s, int error)
 {
     if (error == -ENOMEM) {
@@ -62,7 +62,7 @@ static void write_word(struct state *s, uint32_t page)
         s->value[page] = value;
 }
 
-/* A copy has what was there when it was made, whatever either writes. */
+/* A copy keeps what was there when it was made, whatever either side writes. */
 static void fork_and_compare(struct state *s)
 {
     uint32_t was[PAGES];

@@ -3,11 +3,11 @@
  * bound, with no clock tick to help (hz=0). Each trial raises up to three interrupts, by the main thread and by
  * handlers, on any hart; each handler wakes a thread of its own, bound or not, that is more urgent than all that runs.
  * Meanwhile the other threads are in sections, yield, move, switch and post soft interrupts for a random time and then
- * compute, alone or with sections, so that nobody looks who need not. Some harts are idle. The PIC's delivery delay
- * goes through 0 to `delivery.last` in steps of `delivery.step`, so that the second interrupt of a chain comes at every
- * moment of what the first one sets off.
+ * compute, alone or with sections, so that none calls the scheduler by chance. Some harts are idle. The PIC's delivery
+ * delay goes from 0 to `delivery.last` in steps of `delivery.step`, so that the second interrupt of a chain comes at
+ * every moment of what the first one sets off.
  *
- * The bound: what is to be done before the last of three woken threads runs is at most three times an interrupt, its
+ * The bound: before the last of three woken threads runs, there are at most three times an interrupt, its
  * wake and a thread switch, each of which takes two accesses to the PIC in sections, six in a handler and one delivery
  * to another hart.
  */
@@ -19,8 +19,8 @@
 #include "test/test.h"
 
 #define WOKEN TEST_SOURCES
-#define PASS_CYCLES 7000 /* interrupt, wake and switch with nothing in the caches, and main RAM wanted by all harts */
-#define PASS_ACCESSES 40 /* to the PIC, with those of other harts before them on the link */
+#define PASS_CYCLES 7000 /* interrupt, wake and switch with cold caches, and all harts contending for main RAM */
+#define PASS_ACCESSES 40 /* to the PIC, with other harts' accesses before them on the link */
 #define FOREVER_PASSES 20 /* after so many times the bound nothing else will wake it */
 #define LONGEST_BEFORE 3000 /* cycles */
 
@@ -40,7 +40,7 @@ enum activity { SECTIONS, YIELD, MOVE, SOFTINT, SWITCH, COMPUTE, ACTIVITIES };
 static struct {
     volatile uint32_t number;
     volatile uint32_t to_run; /* woken threads that have not run */
-    volatile bool raised; /* until then nobody may keep a hart to itself: the main thread needs one */
+    volatile bool raised; /* until then no thread may keep a hart to itself: the main thread needs one */
     uint32_t delivery;
     unsigned source[WOKEN]; /* whose handler wakes thread n ... */
     unsigned next[WOKEN]; /* ... and raises the source of this one before; WOKEN: none */
@@ -128,7 +128,7 @@ static void wakeup_report(const char *what)
           (unsigned long)bound);
 }
 
-/* Something for a while, and then nothing that gives up the hart. */
+/* Something for a while, and then nothing that yields the hart. */
 static void live_through_trial(struct random *r)
 {
     uint32_t begin = cycles32(), busy = random_below(r, LONGEST_BEFORE);
@@ -139,7 +139,7 @@ static void live_through_trial(struct random *r)
         if (trial.with_sections)
             wakeup_act(r, SECTIONS);
         test_spin(trial.delivery +
-                  50); /* a wire that falls before its rise has arrived is not seen: sections may hold it off */
+                  50); /* a wire that falls before its rise has arrived is not seen: sections may delay it */
         if (cycles32() - begin > FOREVER_PASSES * bound)
             wakeup_report("an urgent thread waits for ever");
     }

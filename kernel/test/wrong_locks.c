@@ -1,7 +1,7 @@
 /*
  * run=wrong-lock rule=NAME: programs that break a rule of locks, each of which must end in a panic that says so; the
  * first group in any image, the second in one with LOCK_DEBUG. A wrong name prints the list. Nothing here deadlocks:
- * what would, one day, must be caught long before.
+ * a deadlock that could happen must be caught before it does.
  */
 #include <string.h>
 
@@ -174,7 +174,7 @@ static void exit_with_lock(void)
     wrong_locks_elsewhere(locks_a);
 }
 
-/* Noinline, and nothing behind the call is left out: the report must name them. */
+/* Noinline, and not a tail call: the report must name them. */
 NOINLINE a_then_b(void)
 {
     mutex_lock(&mutex_a);
@@ -235,7 +235,7 @@ static void takes_simple_b(void *arg)
     simple_lock_leave(&simple_b, s);
 }
 
-/* A handler wants B while the thread that it interrupts holds A, whose level lets the handler in. */
+/* A handler takes B while the thread that it interrupts holds A, whose level does not mask the handler. */
 static void order_in_handler(void)
 {
     static SIMPLE_LOCK_CLASS(low_class, "simple low", SPL_SOFTTTY);
@@ -255,7 +255,7 @@ DEFINE_SIMPLE_LOCK(simple_soft, "simple soft", SPL_SOFTCLOCK);
 
 static void takes_bio(void *arg)
 {
-    crit_t s = crit_sec_enter(SPL_HIGH); /* which does not help who holds it */
+    crit_t s = crit_sec_enter(SPL_HIGH); /* which does not help its holder */
     simple_lock(arg);
     simple_unlock(arg);
     crit_sec_leave(s);
@@ -292,7 +292,7 @@ static void order_of_simple(void)
     simple_b_then_a();
 }
 
-/* To upgrade is to wait for readers, who may wait for A. */
+/* An upgrade waits for readers, which may wait for A. */
 static void order_of_upgrade(void)
 {
     lock_read(&rw_a);

@@ -1,6 +1,6 @@
 /*
- * run=test-yielding: a hart whose threads do nothing but give it up is interrupted all the same, soon, whatever the way
- * of an interrupt to the hart takes and in whatever way they give it up: they yield, sleep and wake each other, wait
+ * run=test-yielding: a hart whose threads only yield it is still interrupted soon, however long an interrupt takes to
+ * reach the hart and in whatever way they give up the hart: they yield, sleep and wake each other, wait
  * for each other's events, preempt each other, end, go to another hart and come back, or call each other from hart to
  * hart.
  */
@@ -8,7 +8,7 @@
 #include "lock/event.h"
 #include "test/test.h"
 
-/* An interrupt may take so many times what it takes to a hart that is open to it, and so many ways of a rise more. */
+/* An interrupt may take so many times what it takes to a hart that masks nothing, and so many rise delays more. */
 #define LONGEST 6
 #define CLOSED 40
 
@@ -19,8 +19,8 @@ static struct hart_test {
     volatile uint32_t handled;
     volatile bool done; /* the partner is to end */
     struct simple_lock lock;
-    bool partners_turn; /* with the lock */
-    struct event to, from; /* the partner, and back */
+    bool partners_turn; /* with the lock held */
+    struct event to, from; /* to the partner, and back */
     uint32_t longest;
 }
 __attribute__((aligned(64))) on[MAX_HARTS] = {[0 ... MAX_HARTS - 1] = {.lock = SIMPLE_LOCK("test turn", turn_class),

@@ -2,8 +2,8 @@
  * run=test-zone: zones under use from everywhere. On every hart a thread, and handlers at three levels, allocate
  * objects of several zones, fill them, put them into slots that all harts share, take others' out, check what is in
  * them and free them: so most are freed on another hart than they were allocated on, or at another level. Then
- * memory runs out on all harts at once, and each frees what another had. At the end everything is back: no object in
- * use, no page in a zone.
+ * memory runs out on all harts at once, and each frees what another allocated. At the end everything is free: no object
+ * in use, no page in a zone.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define ZONES 3
 #define SLOTS 48
 
-DEFINE_ZONE(handlers_zone, "test-handlers", 24, 4, SPL_HIGH, 0); /* for whoever wants */
+DEFINE_ZONE(handlers_zone, "test-handlers", 24, 4, SPL_HIGH, 0); /* for any owner */
 DEFINE_ZONE(threads_zone, "test-threads", 200, 64, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(large_zone, "test-large", 1300, 16, SPL_SOFTCLOCK, 0);
 
@@ -42,7 +42,7 @@ static void test_zone_check(const uint32_t *object, uint32_t size)
                   (unsigned long)i);
 }
 
-/* One turn: something new, or nothing, into a slot; what was there is freed. */
+/* One turn: puts a new object, or nothing, into a slot; frees what was there. */
 static void test_zone_turn(unsigned which, uint32_t number, bool allocate)
 {
     struct zone *z = test_zones[which];

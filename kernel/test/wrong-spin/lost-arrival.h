@@ -1,6 +1,6 @@
 /*
- * An algorithm that is wrong on purpose, to test the tests: MCS whose release, when it sees nobody behind it, clears
- * the tail without looking whether somebody has come.
+ * An algorithm that is wrong on purpose, to test the tests: MCS whose release, when it sees no waiter behind it, clears
+ * the tail without checking whether one has come.
  */
 #define atomic_cas_release careless_cas
 

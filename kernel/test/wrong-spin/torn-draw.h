@@ -1,5 +1,5 @@
 /*
- * An algorithm that is wrong on purpose, to test the tests: ticket whose draw looks and adds in two steps.
+ * An algorithm that is wrong on purpose, to test the tests: ticket whose draw reads and adds in two steps.
  */
 #define atomic_add torn_add
 

@@ -1,5 +1,5 @@
 /*
- * An algorithm that is wrong on purpose, to test the tests: ttas that looks and sets in two steps.
+ * An algorithm that is wrong on purpose, to test the tests: ttas that tests and sets in two steps.
  */
 #define atomic_cas torn_cas
 

@@ -1,6 +1,6 @@
 /*
  * A scheme that is wrong on purpose, to test the tests: cli-spl-pessim where a handler that interrupted another one
- * lets in, at its end, what that one keeps out.
+ * unmasks, at its end, what the other masks.
  */
 #include "sync/pic.h"
 #define pic_set_level(level) pic_set_level((level) == prev_level ? SPL_NONE : (level))

@@ -1,5 +1,5 @@
 /*
- * A scheme that is wrong on purpose, to test the tests: cli-spl-pessim whose handlers do not keep out their own level
+ * A scheme that is wrong on purpose, to test the tests: cli-spl-pessim whose handlers do not mask their own level
  * and below.
  */
 #include "sync/pic.h"
