@@ -25,7 +25,7 @@ void block_init(struct block_device *d)
     block_devices[device_count++] = d;
 }
 
-/* The elevator goes up: what lies behind comes when it begins again at the lowest. */
+/* The elevator goes up: requests behind the position come when it begins again at the lowest. */
 static struct block_io *take_next(struct block_device *d)
 {
     struct block_io *io;
@@ -36,7 +36,7 @@ static struct block_io *take_next(struct block_device *d)
         io = TAILQ_FIRST(&d->queue);
     if (io) {
         TAILQ_REMOVE(&d->queue, io, link);
-        d->position = io->lba + 1; /* whoever asks for the same, or flushes, over and over, lets others go first */
+        d->position = io->lba + 1; /* repeated requests for the same sector, or flushes, let others go first */
     }
     return io;
 }
@@ -55,7 +55,7 @@ static void enqueue(struct block_device *d, struct block_io *io)
 
 static void watch(void *arg);
 
-/* In ticks, for the first of those under way: it may wait for each of the others. */
+/* In ticks, the time allowed to the newest of the requests under way: it may wait for each of the others. */
 static uint32_t patience_for(const struct block_list *list, uint32_t patience)
 {
     uint32_t shares = 0;
@@ -111,7 +111,7 @@ void block_over(struct block_device *d, struct block_io *io, int error, bool aga
 
 static void biodone_wake(void);
 
-/* Starts what waits, lets the lock go and posts events; whether something is over for biodone. */
+/* Starts waiting requests, releases the lock and posts events; returns whether biodone has requests to finish. */
 static bool block_unlock(struct block_device *d, crit_t saved)
 {
     while (dispatch(d), d->wants_data) {
@@ -125,7 +125,7 @@ static bool block_unlock(struct block_device *d, crit_t saved)
     TAILQ_FOREACH(io, &posting, link)
         d->told++;
     simple_lock_leave(&d->lock, saved);
-    TAILQ_FOREACH_SAFE(io, &posting, link, next) /* it may be gone behind the next line */
+    TAILQ_FOREACH_SAFE(io, &posting, link, next) /* after event_post its owner may free it */
         event_post(io->event);
     return finished;
 }
@@ -148,7 +148,7 @@ static bool is_late(const struct block_io *io, uint32_t now)
 }
 
 /*
- * The drive is reset: that is no try of a request that was not late itself. Not for ever, as others may be late again
+ * The drive is reset: a request that was not late itself does not count this try. Limited, as others may be late again
  * and again.
  */
 static void spare(struct block_io *io, uint32_t now)
@@ -159,7 +159,7 @@ static void spare(struct block_io *io, uint32_t now)
     io->tries--;
 }
 
-/* The driver has not been answered in time: it begins anew, and what was under way is tried again. */
+/* The driver got no answer in time: it starts anew, and the requests under way are retried. */
 static void watch(void *arg)
 {
     struct block_device *d = arg;
@@ -175,7 +175,7 @@ static void watch(void *arg)
         d->reset(d);
         TAILQ_FOREACH_SAFE(io, &d->active, link, next) {
             spare(io, now);
-            block_over(d, io, -EIO, true); /* to whoever waits it is all the same why the drive has failed */
+            block_over(d, io, -EIO, true); /* the waiter need not know why the drive has failed */
         }
     }
     d->watched = false;
@@ -207,7 +207,7 @@ int block_submit(struct block_device *d, struct block_io *io)
     crit_t s = simple_lock_enter(&d->lock);
     d->submitted++;
     enqueue(d, io);
-    if (d->actives == d->depth) { /* a handler that does not see this one has left what this sees */
+    if (d->actives == d->depth) { /* a handler that does not see this request has left completions that this sees */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         block_reap(d);
     }
@@ -230,7 +230,7 @@ int block_transfer(struct block_device *d, unsigned op, uint32_t lba, uint32_t c
     return error;
 }
 
-/* What is over, in order, of all devices. */
+/* Finishes completed requests, in order, of all devices. */
 static void block_biodone(void)
 {
     for (unsigned i = 0; i < device_count; i++)
@@ -279,7 +279,7 @@ static void biodone_work(void *arg, uint32_t word)
     unix_leave();
 }
 
-/* A word that finds the queue full is no loss: there are others in it, and each has the thread look at all there is. */
+/* A word that finds the queue full may be lost: for each word in it the thread finishes all completed requests. */
 static void biodone_wake(void)
 {
 #if UNIX_SERIAL

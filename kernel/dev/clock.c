@@ -1,5 +1,5 @@
 /*
- * The clock interrupt (clock.h), and the system call that tells the time. Locking: each hart writes its own
+ * The clock interrupt (clock.h), and the system call that returns the time. Locking: each hart writes its own
  * `clock_next`, `lateness` and `merged` only.
  */
 #include "dev/clock.h"
@@ -21,14 +21,14 @@
 #include "vm/map.h"
 
 #define NANOSECONDS 1000000000
-#define RANDOM_STREAM 1000 /* of hart 0's lateness; tests have the streams below */
+#define RANDOM_STREAM 1000 /* of hart 0's lateness; tests use the streams below */
 
 static uint64_t clock_next[MAX_HARTS]; /* when the tick is due */
 static struct random lateness[MAX_HARTS];
 static uint32_t merged[MAX_HARTS];
 static uint32_t clock_period, rate, most_late;
 
-/* Lateness is not carried on to the next tick: on the average the clock keeps its rate. */
+/* Lateness is not carried over to the next tick: on average the clock keeps its rate. */
 static void clock_set_timer(unsigned hart)
 {
     clint_set_timer(hart, clock_next[hart] + (most_late ? random_below(&lateness[hart], most_late + 1) : 0));
@@ -61,7 +61,7 @@ void clock_init(void)
 
 void clock_init_hart(void)
 {
-    clint_set_timer(curhart->id, UINT64_MAX); /* it is not reset by hardware */
+    clint_set_timer(curhart->id, UINT64_MAX); /* hardware does not reset it */
 }
 
 void clock_start_hart(void)
@@ -89,7 +89,7 @@ int clock_ticks_of(const struct user_timespec *t, uint32_t *ticks)
     uint64_t hz = rate;
     if ((uint64_t)t->seconds >= MOST_TICKS / hz)
         *ticks = MOST_TICKS;
-    else /* one more, because the first is under way already */
+    else /* one more, because the current tick is partly over */
         *ticks = (uint32_t)((uint64_t)t->seconds * hz + (t->nanoseconds * hz + NANOSECONDS - 1) / NANOSECONDS + 1);
     return 0;
 }

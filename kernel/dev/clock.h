@@ -1,7 +1,7 @@
 /*
- * The clock: each hart's CLINT timer, brought to the PIC as that hart's source, at SPL_CLOCK. It drives time slices on
- * every hart and timeouts on hart 0. Harts tick evenly spread over a period, so that they do not queue for the link.
- */
+ * The clock: each hart's CLINT timer, routed to the PIC as that hart's source, at SPL_CLOCK. It drives time slices on
+ * every hart and timeouts on hart 0. The harts' ticks are spread evenly over a period, so that they do not queue for
+ * the link. */
 #ifndef DEV_CLOCK_H
 #define DEV_CLOCK_H
 
@@ -23,18 +23,18 @@ void clock_init_hart(void); /* before the hart takes interrupts */
 
 /* This hart gets `hz` ticks a second, none if that is 0; each is up to `hz.jitter` cycles late, by the run's seed. */
 void clock_start_hart(void);
-uint32_t clock_hz(void); /* ticks a second; 0: there are none */
+uint32_t clock_hz(void); /* ticks a second; 0: no ticks */
 
 struct user_timespec;
 
-/* The ticks that last at least as long, from now. 0; -EINVAL: it is no time, or the clock does not tick. */
+/* The number of ticks from now that last at least `t`. 0; -EINVAL: invalid time, or the clock does not tick. */
 int clock_ticks_of(const struct user_timespec *t, uint32_t *ticks);
 void clock_since_reset(struct user_timespec *now);
 
 /*
- * A tick that is due while the hart has not yet taken the last one, because a handler or a section is longer than a
- * period, merges with it: one interrupt stands for both. It counts as elapsed all the same; this is how many did.
- */
+ * A tick that is due before the hart has taken the last one, because a handler or a section is longer than a period,
+ * merges with it: one interrupt stands for both. It counts as elapsed all the same; this is the number of merged
+ * ticks. */
 uint32_t clock_merged(unsigned hart);
 
 /* `@clock hart=... ticks=... merged=...`, for harts on which ticks merged: at the end of a run. */

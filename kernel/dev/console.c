@@ -57,7 +57,7 @@ struct terminal *console_terminal(void)
     if (!console_tty.port)
         terminal_init(&console_tty, &serial_console);
     if (!console_listens && (console_listens = slc_attach(&console_tty)))
-        serial_flow(&serial_console, SERIAL_FLOW_BOTH); /* whoever looks at RTS types from here on */
+        serial_flow(&serial_console, SERIAL_FLOW_BOTH); /* a sender that obeys RTS may type from here on */
     struct terminal *tp = console_listens ? &console_tty : 0;
     mutex_unlock(&first_lock);
     return tp;

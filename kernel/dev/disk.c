@@ -26,14 +26,14 @@ static const uintptr_t base[] = {
 
 #define TAGS 16
 _Static_assert(BOOT_MOST(kernel, disk_depth) <= TAGS, "each request has a tag");
-/* More than there are tags, so that neither ring is ever full: a tag is free again only when its completion has been
- * reaped, and the place in the ring of requests was read by then. */
+/* More than there are tags, so that neither ring is ever full: a tag is free again only after its completion was
+ * reaped, and its entry in the request ring was read before that. */
 #define RING_LOG2 5
 #define NEW_BEGINNING 0x80000000u /* in `unusual`, behind the bits of tags */
 #define RING (1u << RING_LOG2)
 #define REG(d, name) ((d)->regs[DISK_##name / 4])
 
-/* As the controller reads and writes them (hw/disk/README.md). */
+/* In the layout that the controller uses (hw/disk/README.md). */
 struct request {
     uint8_t op, reserved0;
     uint16_t tag, count, reserved1;
@@ -43,19 +43,19 @@ struct request {
     uint32_t own[2];
 };
 struct completion {
-    uint32_t word; /* 15:0 tag, 23:16 status, 31 lap: what a handler needs, in one load */
+    uint32_t word; /* 15:0 tag, 23:16 status, 31 lap: all that a handler needs, in one load */
     uint16_t sectors, reserved;
 };
 _Static_assert(sizeof(struct request) == 32 && sizeof(struct completion) == 8, "hw/disk reads and writes them");
 
 struct disk {
-    /* What a handler by DMA looks at lies in one line, with the block device's queue behind it. */
+    /* All that a handler by DMA reads lies in one cache line, followed by the block device's queue. */
     volatile uint32_t *regs;
     volatile struct completion *completions;
-    uint32_t seen; /* completions that the handler, which alone writes it, has seen */
+    uint32_t seen; /* completions that the handler, its only writer, has seen */
     /*
-     * Why it cannot leave the rest to biodone: bit t: the request of tag t has an event; NEW_BEGINNING: the controller
-     * was reset, and its counters with it. The lock is held by who writes it.
+     * Why the handler cannot leave the rest to biodone: bit t: the request of tag t has an event; NEW_BEGINNING:
+     * the controller and its counters were reset. Written with the lock held.
      */
     volatile uint32_t unusual;
     struct block_device block;
@@ -67,16 +67,16 @@ struct disk {
     uint32_t spurious;
 
     /* DMA */
-    uint32_t tail, head, free_tags; /* `head`: completions that were told to the block device */
+    uint32_t tail, head, free_tags; /* `head`: completions that were reported to the block device */
     struct block_io *io[TAGS];
     struct request *requests;
 
-    /* programmed I/O: the request under way, and where its data goes on */
+    /* programmed I/O: the request under way, and where its data continues */
     struct block_io *current;
     bool seeking;
     unsigned segment;
     uint32_t offset, left; /* bytes in the segment; sectors of the request */
-    uint32_t late; /* STATUS with its end, if that came while data was moved; else 0 */
+    uint32_t late; /* STATUS of its end, if that came while data was being moved; else 0 */
 };
 
 static struct request disk_requests[2][RING] __attribute__((aligned(64)));
@@ -121,7 +121,7 @@ static inline bool is_of(uint32_t word, uint32_t n)
     return (int32_t)(word ^ n << (31 - RING_LOG2)) < 0;
 }
 
-/* All that is there, told to the block device. The lock is held. */
+/* Reports all completions in the ring to the block device. The lock is held. */
 static void disk_reap(struct block_device *b)
 {
     struct disk *d = disk_of(b);
@@ -137,7 +137,7 @@ static void disk_reap(struct block_device *b)
     }
 }
 
-/* The handler's long way: all that is to be done with what is over, here and now. */
+/* The handler's slow path: finishes everything about the completed requests at once. */
 static COLD void disk_work_off(struct disk *d, bool some)
 {
     crit_t s = simple_lock_enter(&d->block.lock);
@@ -151,14 +151,14 @@ static COLD void disk_work_off(struct disk *d, bool some)
 }
 
 /*
- * By DMA. Completions stay in their ring, which is longer than there are tags, until biodone, or whoever holds the
- * lock, reaps them: the handler takes the interrupt back and rings for biodone. It does all of it itself if a request
- * under way has an event, or requests wait for these to be over (block_submit looks at the ring behind entering one:
- * one of the two sees the other).
+ * By DMA. Completions stay in their ring, which has more entries than there are tags, until biodone or another holder
+ * of the lock reaps them: the handler acknowledges the interrupt and wakes biodone. It does all the work itself if a
+ * request under way has an event, or if requests wait for these to complete (block_submit checks the ring after it
+ * enters one: one of the two sees the other).
  *
- * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another
- * hart is told before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind
- * the write.
+ * No lock: only the handler writes `seen` and CQ_HEAD; it runs on one hart, and never twice at once. A reset by another
+ * hart sets NEW_BEGINNING before it begins, so if the handler then writes a CQ_HEAD from before the reset, its check
+ * after the write notices.
  */
 static void dma_interrupt(void *arg)
 {
@@ -180,7 +180,7 @@ static void dma_interrupt(void *arg)
     disk_work_off(d, some);
 }
 
-/* The same, and tells who watches it. */
+/* The same, and reports to the watcher. */
 static void watched_dma_interrupt(void *arg)
 {
     uint32_t begin = cycles32();
@@ -210,10 +210,10 @@ static void disk_copy(unsigned op, volatile uint32_t *data, uint32_t *p, const u
 }
 
 /*
- * The next cluster, between the controller's buffer and the request's pieces of memory. That takes longer than a
- * section may: the lock is let go, with `moving` set, until the last word; with that the drive goes on, and may
- * interrupt. The request stays what it is meanwhile: none is started, as the drive takes one at a time, and none is
- * given up.
+ * Moves the next cluster between the controller's buffer and the request's memory segments. That takes longer than a
+ * section may: the lock is released, with `moving` set, until the last word; after that word the drive continues, and
+ * may interrupt. The request does not change meanwhile: no other is started, as the drive takes one at a time, and
+ * none is given up.
  */
 static crit_t move_cluster(struct disk *d, crit_t saved)
 {
@@ -255,7 +255,7 @@ static void begin_transfer(struct disk *d)
     REG(d, COMMAND) = io->op;
     if (io->op != BLOCK_WRITE)
         return;
-    /* There is room for the first cluster as soon as the drive has been told. */
+    /* There is room for the first cluster as soon as the drive has the command. */
     for (unsigned i = 0; d->left && i < 100 && !d->block.wants_data; i++)
         d->block.wants_data = REG(d, STATUS) & DISK_STATUS_DRQ_MASK;
 }
@@ -298,11 +298,11 @@ static void start_pio(struct block_device *b, struct block_io *io)
 
 static enum disk_cause disk_serve(struct disk *d, crit_t *saved)
 {
-    uint32_t status = REG(d, STATUS); /* takes DONE back */
+    uint32_t status = REG(d, STATUS); /* clears DONE */
     enum disk_cause cause = DISK_FOR_NOTHING;
     if (!d->current)
         return cause;
-    if (d->block.moving) { /* the request ends before its time: who moves data sees to that */
+    if (d->block.moving) { /* the request ends early: the hart that moves data handles that */
         d->late = status & DISK_STATUS_DONE_MASK ? status : d->late;
         return cause;
     }
@@ -389,7 +389,7 @@ struct block_device *disk_open(unsigned unit)
         panic("boot arguments disk.cluster and disk.depth: give 1 at least");
     d->block.sectors = REG(d, SECTORS);
     d->block.depth = d->dma ? depth : 1;
-    uint64_t patience = bootargs_number(BOOT(kernel, disk_patience)); /* ms; a part of a tick is one */
+    uint64_t patience = bootargs_number(BOOT(kernel, disk_patience)); /* ms; rounded up to ticks */
     d->block.patience = (uint32_t)((patience * clock_hz() + 999) / 1000);
     d->block.start = d->dma ? start_dma : start_pio;
     d->block.reset = reset;
@@ -399,7 +399,7 @@ struct block_device *disk_open(unsigned unit)
     REG(d, CLUSTER) = d->cluster;
     REG(d, DATA_CYCLES) = bootargs_number(BOOT(kernel, disk_data_cycles));
     reset(&d->block);
-    d->unusual = 0; /* no handler has been there before it */
+    d->unusual = 0; /* no handler has run before it */
     if (!biodone)
         biodone_start(PIC_SOURCE_DISK(unit));
     biodone = true;

@@ -17,24 +17,24 @@
 #define LENGTH 0xffffu
 #define TX_INTERRUPT 0x80000000u
 
-/* As the core reads and writes it (hw/ether/README.md). */
+/* In the layout that the core uses (hw/ether/README.md). */
 struct ether_descriptor {
-    uint32_t address, size; /* of one to send, its length, and TX_INTERRUPT */
+    uint32_t address, size; /* to send: its length, and TX_INTERRUPT */
     volatile uint32_t status, stamp;
 };
 
 static struct ring {
     struct ether_descriptor descriptor[ETHER_RING] __attribute__((aligned(2048))); /* twice its size: see `after` */
     void *owner[ETHER_RING];
-    uint32_t given, taken; /* modulo ETHER_RING: the next to be given to the core, and to be taken from it */
-    uint32_t end; /* of tx: `taken` as it was, or, unless it is open, one behind `given`: nothing is put there */
+    uint32_t given, taken; /* modulo ETHER_RING: the next to give to the core, and the next to take from it */
+    uint32_t end; /* of tx: an earlier `taken`, or, unless it is open, one past `given`: nothing is put there */
     bool open;
 } rx[ETHER_QUEUES], tx;
 
 #define RING_BYTES (ETHER_RING * sizeof(struct ether_descriptor))
 _Static_assert(RING_BYTES == 1024, "the alignment above");
 
-/* The next in a ring, and the one before: in an address twice as aligned as the ring is long, one bit is always 0. */
+/* The next in a ring, and the previous: aligned to twice the ring's size, an address has one bit that is always 0. */
 static inline struct ether_descriptor *after(struct ether_descriptor *d)
 {
     return (struct ether_descriptor *)((uintptr_t)(d + 1) & ~RING_BYTES);
@@ -187,14 +187,14 @@ void ether_exchange_end(struct ether_exchange *x, unsigned queue)
 }
 
 /*
- * The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is
- * that of all. A frame's buffer goes into the next place, whose own goes to the core; if no place is free, the frame's.
+ * The core has all descriptors except the one before that which it fills next: that one gets the next buffer, with the
+ * `size` of all. A frame's buffer goes into the next place, whose own goes to the core; if none is free, the frame's.
  */
 void ether_exchange_interrupt(void *exchange)
 {
     struct ether_exchange *x = exchange;
     struct ether_descriptor *filled = x->filled, *free = before(filled);
-    ether_acknowledge_write(x->cause); /* what comes behind these looks interrupts again */
+    ether_acknowledge_write(x->cause); /* frames that arrive after these interrupt again */
     uint32_t status = filled->status;
     if (likely(status & DONE)) {
         uint32_t head = x->head;
@@ -222,7 +222,7 @@ void ether_exchange_interrupt(void *exchange)
     softint_mark(SPL_SOFTNET);
 }
 
-/* What has been taken meanwhile may be used again; whether there is any. */
+/* Makes descriptors taken meanwhile usable again; returns whether there are any. */
 static COLD bool more_room(uint32_t next)
 {
     if (tx.open)

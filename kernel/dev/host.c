@@ -27,7 +27,7 @@ void host_exit(uint32_t code)
     intr_disable();
     panic_stop_if_other();
     if (service_present(ROM_BASE)) {
-        console_polled(); /* what the host sends from here on is the boot ROM's */
+        console_polled(); /* the host's input from here on is for the boot ROM */
         host_end.code = code;
         service_enter(ROM_BASE, &host_end);
     }

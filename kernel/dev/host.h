@@ -1,6 +1,6 @@
 /*
- * Whoever runs the target is told that it has ended, and which memory to copy out: in the simulator through the host
- * port (hw/host), on a board by going back into its boot ROM, which the host asks (firmware/service.h).
+ * Tells the host that the run has ended, and which memory to copy out: in the simulator through the host
+ * port (hw/host), on a board by returning to its boot ROM, which the host queries (firmware/service.h).
  */
 #ifndef DEV_HOST_H
 #define DEV_HOST_H
@@ -9,9 +9,9 @@
 
 #define HOST_BLOB_RECEIVED 1 /* bytes received from the data port */
 
-/* The run has ended; whatever was printed has been sent. */
+/* The run has ended; all printed output has been sent. */
 _Noreturn void host_exit(uint32_t code);
 
-/* Memory to be copied out: it must stay as it is until the end of the run. One thread at a time; a board keeps 16. */
+/* Memory to be copied out: it must stay unchanged until the end of the run. One thread at a time; a board keeps 16. */
 void host_blob(uint32_t kind, const void *address, uint32_t length);
 #endif

@@ -1,6 +1,6 @@
 /*
- * Which of several machines this is (hw/host, HOST_NODE), as whoever runs them says: in the simulator from outside,
- * also in a machine that goes on from another one's checkpoint; else by the boot arguments `node` and `nodes`. Alone: 0
+ * The number of this machine among several (hw/host, HOST_NODE): the simulator sets it from outside,
+ * also in a machine that continues another one's checkpoint; else the boot arguments `node` and `nodes` do. Alone: 0
  * of 1.
  */
 #ifndef DEV_NODE_H

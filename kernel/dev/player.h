@@ -1,6 +1,6 @@
 /*
  * The line player of boards (hw/player): bytes in main RAM arrive on the data port at a bit rate, from the trace event
- * TRACE_SERIAL_GO on, as if somebody sent them over its line. In the simulator the harness does that.
+ * TRACE_SERIAL_GO on, as if received over its line. In the simulator the harness does that.
  */
 #ifndef DEV_PLAYER_H
 #define DEV_PLAYER_H

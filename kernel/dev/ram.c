@@ -5,7 +5,7 @@
 
 #include "lib/bootargs.h"
 
-/* What no boot argument gives stays as the register has it. */
+/* A field without a boot argument keeps the register's value. */
 void ram_init(void)
 {
     uint32_t seed = ram_seed_read();

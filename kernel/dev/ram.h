@@ -1,4 +1,4 @@
-/* The latency of main RAM, which the SoC adds to each read that no cache answers. */
+/* The latency of main RAM, which the SoC adds to each read that misses all caches. */
 #ifndef DEV_RAM_H
 #define DEV_RAM_H
 

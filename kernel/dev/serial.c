@@ -50,7 +50,7 @@ void serial_flow(struct serial *p, enum serial_flow flow)
     REG(p, MCR) = mcr;
 }
 
-/* The far end is told to wait for `reason`, or to go on if there is no other. The caller holds the lock. */
+/* Tells the far end to wait for `reason`, or to go on if no other reason is left. The caller holds the lock. */
 static void serial_hold(struct serial *p, enum serial_hold reason, bool on)
 {
     uint8_t held = on ? p->held | reason : p->held & ~reason;
@@ -75,7 +75,7 @@ static void serial_transmit(struct serial *p)
         REG(p, THR) = p->tx[p->tx_tail++ % SERIAL_TX_RING];
 }
 
-/* The interrupt enable register follows what there is to do; it is written only when it changes. */
+/* Sets the interrupt enable register for what there is to do; it is written only when it changes. */
 static void enable(struct serial *p)
 {
     uint32_t ier = p->input || p->arrived ? SERIAL_IER_RX_MASK : 0;
@@ -98,7 +98,7 @@ static void serial_receive(struct serial *p)
     }
 }
 
-/* Whether to wake those that wait for the ring to empty, who then wait no more. */
+/* Returns whether to wake the threads that wait for the ring to empty, and clears `waiting` if so. */
 static bool ends_waiting(struct serial *p)
 {
     bool wake = p->waiting && p->tx_head - p->tx_tail <= p->wake_at;
@@ -151,7 +151,7 @@ uint32_t serial_take(struct serial *p, uint8_t *to, uint32_t n)
     return taken;
 }
 
-/* A port's characters are its hart's: two harts that took them by turns could hand them on in another order. */
+/* Only a port's own hart takes its characters: two harts that take turns could pass them on in another order. */
 static void softtty(void *arg)
 {
     (void)arg;
@@ -175,7 +175,7 @@ void serial_start(struct serial *p, unsigned hart, void (*input)(void *arg, int 
     p->arg = arg;
     intr_establish(p->source, SPL_TTY, INTR_LEVEL, hart, interrupt_of, p, p->name);
     crit_t s = simple_lock_enter(&p->lock);
-    p->hart = intr_route(p->source); /* it may be confined to the master */
+    p->hart = intr_route(p->source); /* the route may be confined to the master */
     p->started = true;
     enable(p);
     simple_lock_leave(&p->lock, s);
@@ -203,7 +203,7 @@ static void drain(struct serial *p)
         serial_transmit(p);
 }
 
-/* Puts `n` characters, and perhaps the end of a line, into the ring; false if they do not all fit. */
+/* Puts `n` characters, and optionally the end of a line, into the ring; false if they do not all fit. */
 static bool serial_put(struct serial *p, const char *text, unsigned n, bool ends_line)
 {
     if (SERIAL_TX_RING - (p->tx_head - p->tx_tail) < n + 2 * ends_line)
@@ -235,7 +235,7 @@ static void serial_release(struct serial *p)
     enable(p);
 }
 
-/* The same for the kernel's own output, which nobody stops meanwhile: else who prints waits for a program. */
+/* The same for the kernel's own output, which cannot be stopped meanwhile: otherwise it would wait for a program. */
 static void wait_for_surely(struct serial *p, uint32_t fill)
 {
     p->urgent++;
@@ -249,7 +249,7 @@ static void wait_for_surely(struct serial *p, uint32_t fill)
 
 /*
  * The ring is full: a thread sleeps until the transmitter's interrupt has emptied half of it; in a section or a handler
- * the hart empties it itself, and lets go of the lock meanwhile, so that receiving goes on. The caller holds the lock.
+ * the hart empties it itself, and releases the lock meanwhile, so that receiving continues. The caller holds the lock.
  */
 static crit_t make_room(struct serial *p, crit_t saved)
 {
@@ -335,7 +335,7 @@ uint32_t serial_unsent(const struct serial *p)
     return p->tx_head - p->tx_tail;
 }
 
-/* With the lock. */
+/* The lock is held. */
 static bool fifo_is_empty(struct serial *p)
 {
     return p->tx_head == p->tx_tail && REG(p, LSR) & SERIAL_LSR_THRE_MASK;
@@ -356,14 +356,14 @@ static bool all_sent(struct serial *p)
     return REG(p, LSR) & SERIAL_LSR_TEMT_MASK;
 }
 
-/* Whether the ring's characters up to `end` have left the chip; those of others may follow without a pause. */
+/* Whether the ring's characters up to `end` have left the chip; others may follow them without a pause. */
 static bool has_left(struct serial *p, uint32_t end)
 {
     uint32_t beyond = p->tx_tail - end;
     return (int32_t)beyond >= 0 && (beyond > REG(p, DEPTH) || all_sent(p));
 }
 
-/* The lock is let go again and again: nothing is kept waiting for as long as sending takes. */
+/* Releases the lock repeatedly: no thread is blocked for as long as sending takes. */
 void serial_flush(struct serial *p)
 {
     if (!p->started) {

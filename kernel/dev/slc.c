@@ -5,14 +5,14 @@
 #include "sched/ithread.h"
 #include "sched/sched.h"
 
-#define PRI_SLC (PRI_NORMAL - 4) /* above programs, so that ^C reaches one that does not let go of the processor */
+#define PRI_SLC (PRI_NORMAL - 4) /* above programs, so that ^C reaches one that never yields the processor */
 #define PIECE 64
 
 DEFINE_ITHREAD(scc_pend_intrs, "slcintr_thread", SPL_TTY);
 
 static struct unit {
     struct terminal *terminal;
-    uint32_t pending; /* it stands in the queue */
+    uint32_t pending; /* its number is in the queue */
 } slc_units[SLC_UNITS];
 
 static void slcintr(void *arg)
@@ -27,7 +27,7 @@ static void slcintr_work(void *arg, uint32_t number)
     struct unit *unit = &slc_units[number];
     uint8_t typed[PIECE];
     (void)arg;
-    __atomic_exchange_n(&unit->pending, 0, __ATOMIC_ACQ_REL); /* what comes from here on is told of again */
+    __atomic_exchange_n(&unit->pending, 0, __ATOMIC_ACQ_REL); /* input from here on wakes the thread again */
     for (uint32_t n; (n = serial_take(unit->terminal->port, typed, sizeof typed));)
         terminal_input(unit->terminal, typed, n);
 }

@@ -9,12 +9,12 @@
 #include "sched/limit.h"
 #include "sched/sched.h"
 
-#ifndef ERESTART /* a host that runs its tests has one */
+#ifndef ERESTART /* hosts that run its tests may define it */
 #define ERESTART 512
 #endif
 
 #define ENDS 0x100u /* in the queue: a line ends with this character ... */
-#define END_OF_FILE 0x200u /* ... or with this, which is none */
+#define END_OF_FILE 0x200u /* ... or with this, which is no character */
 #define BELL 7
 #define DELETE 0x7f
 #define TAB 8
@@ -52,7 +52,7 @@ static const struct user_termios first_modes = {
 
 /* ---- Output. */
 
-/* What goes to the line for character `c`: 1 or 2 characters, and where the cursor is then. */
+/* The output for character `c`: 1 or 2 characters; updates the cursor's column. */
 static unsigned processed(struct terminal *tp, char c, char to[2])
 {
     const uint32_t flags = tp->modes.oflag;
@@ -73,7 +73,7 @@ static unsigned processed(struct terminal *tp, char c, char to[2])
     return n;
 }
 
-/* With tty_lock. What finds no room is lost. */
+/* With tty_lock held. Characters without room are dropped. */
 static void terminal_put(struct terminal *tp, char c)
 {
     char out[2];
@@ -93,7 +93,7 @@ int terminal_write(struct terminal *tp, const char *text, uint32_t n)
     return serial_write_interruptibly(tp->port, out, size) ? -ERESTART : 0;
 }
 
-/* With tty_lock. */
+/* With tty_lock held. */
 static void stop_output(struct terminal *tp, bool stop)
 {
     if (tp->port->stopped != stop)
@@ -107,7 +107,7 @@ void terminal_stop(struct terminal *tp, bool stop)
     mutex_unlock(&tp->tty_lock);
 }
 
-/* ---- Echo. All with tty_lock. */
+/* ---- Echo. All with tty_lock held. */
 
 static bool is_control(uint8_t c)
 {
@@ -140,7 +140,7 @@ static void echo(struct terminal *tp, uint16_t q)
     }
 }
 
-/* The column behind what is typed of the line and not read yet. */
+/* The column after the typed part of the line that is not read yet. */
 static uint32_t end_of_line(const struct terminal *tp)
 {
     uint32_t column = tp->start;
@@ -158,7 +158,7 @@ static void reprint(struct terminal *tp)
         echo(tp, tp->queue[at % TERMINAL_QUEUE]);
 }
 
-/* ---- Input. All with tty_lock. */
+/* ---- Input. All with tty_lock held. */
 
 static void terminal_changed(struct terminal *tp)
 {
@@ -238,7 +238,7 @@ static void terminal_append(struct terminal *tp, uint16_t q)
 {
     bool by_line = has_flag(tp, USER_ICANON);
     uint32_t room = TERMINAL_QUEUE - (tp->head - tp->tail);
-    /* a line that is not at its end leaves room for that, so that it can be read */
+    /* an unfinished line leaves room for its end, so that it can be read */
     if (!room || (by_line && !(q & (ENDS | END_OF_FILE)) && (room == 1 || tp->head - tp->line >= TERMINAL_LINE - 1))) {
         tp->dropped++;
         if (tp->modes.iflag & USER_IMAXBEL)
@@ -254,8 +254,8 @@ static void terminal_append(struct terminal *tp, uint16_t q)
 }
 
 /*
- * The far end, where it looks, is told to wait while there is much to read: then a reader comes. A line that is not at
- * its end never keeps it waiting.
+ * The far end, if it obeys, is told to wait while much input is unread: then a reader will come. An unfinished line
+ * never makes it wait.
  */
 static void terminal_room(struct terminal *tp)
 {
@@ -273,7 +273,7 @@ static void flush_input(struct terminal *tp)
     terminal_room(tp);
 }
 
-/* A character that sends a signal. Output that was stopped goes on: else nobody would see what the signal does. */
+/* A character that sends a signal. Stopped output continues: otherwise the signal's effect would stay invisible. */
 static bool signals(struct terminal *tp, uint8_t c)
 {
     int number = is(tp, c, USER_VINTR)   ? USER_SIGINT
@@ -377,7 +377,7 @@ void terminal_flush_input(struct terminal *tp)
 
 /* ---- Reading. */
 
-/* With tty_lock, which is let go meanwhile, until something has changed, `limit` ticks are over, or an interruption. */
+/* With tty_lock held, released meanwhile: until something changes, `limit` ticks are over, or an interruption. */
 static int wait_for_change(struct terminal *tp, uint32_t limit, bool *over)
 {
     struct limit l;
@@ -395,13 +395,13 @@ static int wait_for_change(struct terminal *tp, uint32_t limit, bool *over)
     return error ? -ERESTART : 0;
 }
 
-/* What may be read, one line at most. */
+/* Takes what may be read, one line at most. */
 static uint32_t terminal_take(struct terminal *tp, uint8_t *to, uint32_t n)
 {
     uint32_t taken = 0;
     while (tp->tail != tp->line) {
         uint16_t q = tp->queue[tp->tail % TERMINAL_QUEUE];
-        if (taken == n && !(q & END_OF_FILE)) /* that belongs to what is full: it is not to be an end by itself */
+        if (taken == n && !(q & END_OF_FILE)) /* it belongs to the line just read: it must not end the next read */
             break;
         tp->tail++;
         if (q & END_OF_FILE)
@@ -413,13 +413,13 @@ static uint32_t terminal_take(struct terminal *tp, uint8_t *to, uint32_t n)
     return taken;
 }
 
-/* Tenths of a second as ticks; 0, no limit, without a clock. */
+/* Tenths of a second in ticks; 0, no limit, without a clock. */
 static uint32_t terminal_tenths(uint32_t n)
 {
     return n && clock_hz() ? (n * clock_hz() + 9) / 10 + 1 : 0;
 }
 
-/* With tty_lock: until there is what a read of `n` characters wants. */
+/* With tty_lock held: waits until a read of `n` characters can return. */
 static int terminal_wait(struct terminal *tp, uint32_t n)
 {
     bool over = false;
@@ -433,7 +433,7 @@ static int terminal_wait(struct terminal *tp, uint32_t n)
             uint32_t time = terminal_tenths(tp->modes.cc[USER_VTIME]);
             if (!least && !time)
                 break;
-            limit = !least || there ? time : 0; /* with VMIN the time is between characters */
+            limit = !least || there ? time : 0; /* with VMIN, VTIME is the time between characters */
             least = least ? least : 1;
         }
         if (there >= least || (over && limit))
@@ -496,8 +496,8 @@ void terminal_modes(struct terminal *tp, struct user_termios *to)
 }
 
 /*
- * What was typed so far can be read when lines do not count any more, and belongs to a line that has ended when they do
- * again.
+ * Characters typed so far become readable when line mode is turned off, and count as a finished line when it is turned
+ * on again.
  */
 static void set_modes(struct terminal *tp, const struct user_termios *from)
 {
@@ -510,7 +510,7 @@ static void set_modes(struct terminal *tp, const struct user_termios *from)
     tp->literal = false;
     if (!(tp->modes.iflag & USER_IXON))
         stop_output(tp, false);
-    terminal_changed(tp); /* a reader looks again by the new modes */
+    terminal_changed(tp); /* a waiting reader checks again by the new modes */
 }
 
 int terminal_set_modes(struct terminal *tp, const struct user_termios *from, uint32_t when)

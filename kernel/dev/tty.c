@@ -27,7 +27,7 @@ static void waited_too_long(void *arg)
     thread_wakeup(tp);
 }
 
-/* Sleep until a character or the end of `ticks`. The caller holds the lock, in its section. */
+/* Sleep until a character arrives or `ticks` are over. The caller holds the lock, in its section. */
 static void tty_wait(struct tty *tp, uint32_t ticks)
 {
     tp->expired = false;
@@ -41,7 +41,7 @@ static void tty_wait(struct tty *tp, uint32_t ticks)
         timeout_cancel(&tp->limit);
 }
 
-/* The next character, or -1 when none came in time. */
+/* The next character, or -1 if none came in time. */
 static int tty_getc(struct tty *tp, uint32_t ticks)
 {
     crit_t s = simple_lock_enter(&tp->lock);
@@ -71,7 +71,7 @@ static SIMPLE_LOCK_CLASS(tty_class, "tty", SPL_TTY);
 void tty_attach(struct tty *tp, struct serial *port, unsigned hart)
 {
     if (tp->port)
-        simple_lock_destroy(&tp->lock); /* attached before: what the lock keeps goes back */
+        simple_lock_destroy(&tp->lock); /* attached before: releases the lock's resources */
     *tp = (struct tty){.lock = SIMPLE_LOCK("tty", tty_class), .port = port};
     serial_start(port, hart, tty_input, tp);
 }

@@ -1,6 +1,6 @@
 /*
  * The terminal line discipline on a serial port, in raw mode: characters are put into a queue one at a time (ttyinput,
- * at SPL_SOFTTTY) and taken out one at a time by the thread that reads (ttread), each in a critical section of its own,
+ * at SPL_SOFTTTY) and taken out one at a time by the reading thread (ttread), each in a critical section of its own,
  * as in 4.4BSD's tty(4) over clists. Paper `sync`, section 5.1: its test Serial 115.2 is this path.
  *
  * Locking: the tty's lock, level SPL_TTY, guards the queue.
@@ -27,14 +27,14 @@ struct tty {
     uint8_t queue[TTY_QUEUE];
 };
 
-/* Take what `port` receives, by interrupts on `hart`; the port is configured already. */
+/* Take the input of `port`, by interrupts on `hart`; the port is configured already. */
 void tty_attach(struct tty *tp, struct serial *port, unsigned hart);
 
 /* Configure the port for `baud` bit/s and attach the tty. */
 void tty_open(struct tty *tp, struct serial *port, uint32_t baud, unsigned hart);
 
 /*
- * Read up to `n` characters. Returns how many came: fewer than `n` only if for `ticks` clock ticks none did (0: waits
+ * Read up to `n` characters. Returns how many came: fewer than `n` only if none came for `ticks` clock ticks (0: waits
  * for ever).
  */
 uint32_t ttread(struct tty *tp, uint8_t *to, uint32_t n, uint32_t ticks);
