@@ -11,13 +11,13 @@
 #include "lock/lock_debug.h"
 #include "mem/page.h"
 
-#define BUFS_LEAST 8 /* as many as threads that have one each, and one to take */
+#define BUFS_LEAST 8 /* as many as threads that hold one each, and one to take */
 #define BUFS_MOST (PAGE_SIZE / sizeof(struct buf *))
 _Static_assert(sizeof(struct buf *) > 4 || BOOT_MOST(kernel, bufs) <= BUFS_MOST,
                "they are found in a page"); /* not the host */
-#define RUNS 16 /* under way at once */
-#define BUFS_OF_A_RUN 8 /* a run is at most one of so many parts of the cache */
-#define CHAINS 32 /* at least; one for so many buffers where there is room: */
+#define RUNS 16 /* in progress at once */
+#define BUFS_OF_A_RUN 8 /* a run has at most this fraction of the cache */
+#define CHAINS 32 /* at least; one for each BUFS_OF_A_CHAIN buffers where there is room: */
 #define BUFS_OF_A_CHAIN 4
 #define CHAINS_MOST (PAGE_SIZE / sizeof(struct bufchain))
 
@@ -29,7 +29,7 @@ static MUTEX_CLASS(buf_class, "buffer");
 #endif
 static SIMPLE_LOCK_CLASS(bufio_class, "buffer I/O", SPL_BIO);
 DEFINE_MUTEX(settle_lock, "settle"); /* one call of bsettle at a time */
-DEFINE_MUTEX(flush_lock, "flush");   /* who finds nothing to flush has waited for who flushes it */
+DEFINE_MUTEX(flush_lock, "flush");   /* a caller that finds nothing to flush has waited for the flush in progress */
 
 struct bufstats bufstats;
 struct bufchain *bufchains;
@@ -40,13 +40,13 @@ static struct bufrun bio_runs[RUNS];
 static uint32_t runs_taken; /* a bit each */
 static uint32_t bio_pinned;
 /*
- * By bp->number: 0 if nothing of the buffer is delayed or being written, so that whoever looks for those goes through a
- * few lines of memory and not through all buffers. Changed by who has the buffer, or, where it has been started
- * asynchronously, by its end.
+ * By bp->number: 0 if nothing of the buffer is delayed or being written, so that a search for such buffers reads a few
+ * cache lines and not all buffers. Changed by the buffer's holder, or, after an asynchronous start, at the end of the
+ * I/O.
  */
 static uint8_t unwritten[BUFS_MOST] __attribute__((aligned(64)));
 
-#define GROUP 32u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
+#define GROUP 32u /* sectors whose blocks share a chain, so that a run takes few chain locks */
 
 static struct bufchain *bio_chain_of(const struct blockdev *device, uint32_t sector)
 {
@@ -81,7 +81,7 @@ static void set_unwritten(const struct buf *bp, bool it_is)
     __atomic_store_n(&unwritten[bp->number], it_is, __ATOMIC_RELEASE);
 }
 
-/* With the chain's lock held. */
+/* Call with the chain's lock held. */
 static struct buf *bio_find(struct bufchain *chain, const struct blockdev *device, uint32_t sector)
 {
     cache_assert_held(&chain->lock);
@@ -93,8 +93,8 @@ static struct buf *bio_find(struct bufchain *chain, const struct blockdev *devic
 }
 
 /*
- * The same of `count` blocks one behind the other that share the chain, null where one is not there, by one pass along
- * the chain: a search for each would be as many.
+ * The same for `count` consecutive blocks that share the chain, null where a block is not cached, in one pass along the
+ * chain instead of a search for each.
  */
 static void find_row(struct bufchain *chain, const struct blockdev *device, uint32_t sector, uint32_t size,
                      uint32_t count, struct buf *bps[])
@@ -132,7 +132,7 @@ static void hash(struct buf *bp, struct bufchain *chain, struct blockdev *device
     bp->iodone = 0;
 }
 
-/* Whoever has it wants it no more; it is on its list. */
+/* Its holder releases it; it is on its free list. */
 static void bio_leave(struct buf *bp)
 {
     buf_unlock(&bp->lock);
@@ -148,7 +148,7 @@ static COLD void set_another_size(struct buf *bp, uint32_t size)
     bp->size = size;
 }
 
-/* A block may be asked for with another size after its device got another file system. */
+/* A block may be requested with another size after its device got another file system. */
 static inline void set_size(struct buf *bp, uint32_t size)
 {
     if (bp->size != size)
@@ -156,8 +156,8 @@ static inline void set_size(struct buf *bp, uint32_t size)
 }
 
 /*
- * The block's buffer where it is not just there, with `chain`, its own, locked, and to be unlocked; `bp`: somebody has
- * it, or null: there is none. Null: it is to be looked for again, or the caller may not wait.
+ * The slow path to a block's buffer; takes `chain`, the block's, locked, and unlocks it. `bp`: a buffer that another
+ * thread holds, or null: there is none. Null: the caller must search again, or may not wait.
  */
 static COLD struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, struct blockdev *device, uint32_t sector,
                                     bool may_wait)
@@ -178,7 +178,7 @@ static COLD struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, stru
         freelist_remove(bp);
         return bp;
     }
-    bio_leave(bp); /* by the time he let go it was another block's */
+    bio_leave(bp); /* it was reused for another block before its holder released it */
     return 0;
 }
 
@@ -217,7 +217,7 @@ bool incore(struct blockdev *device, uint32_t sector)
     return found;
 }
 
-/* Begins the I/O that the flags say. */
+/* Begins the I/O that the flags describe. */
 static void bio_begin(struct buf *bp)
 {
     struct blockdev *device = bp->device;
@@ -240,7 +240,7 @@ static void bio_begin(struct buf *bp)
     device->strategy(device, bp);
 }
 
-/* Of a write of which nobody waits for all that it holds. */
+/* Records a failed write whose data no thread waits for, or not for all of them. */
 static void write_failed(struct blockdev *device, int error)
 {
     __atomic_store_n(&device->write_error, error, __ATOMIC_RELAXED);
@@ -248,8 +248,8 @@ static void write_failed(struct blockdev *device, int error)
 }
 
 /*
- * A block of which a journal has a copy could not be written to its place, which has what is older. It stays in memory
- * until it is forgotten, so that nobody reads that, unless a quarter of the buffers at least would not be left.
+ * A block with a copy in a journal could not be written in place, where older data remain. It stays in memory until it
+ * is forgotten, so that no thread reads those, unless less than a quarter of the buffers would be left.
  */
 static COLD void bio_keep_logged(struct buf *bp)
 {
@@ -317,7 +317,7 @@ struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size)
     return bp;
 }
 
-/* Whether `bp` is, or was a moment ago, of `device` (0: of any) with one of `flags`. */
+/* Whether `bp` belongs, or belonged a moment ago, to `device` (0: any) with one of `flags` set. */
 static bool looks_like(const struct buf *bp, const struct blockdev *device, uint32_t flags)
 {
     const struct blockdev *of = __atomic_load_n(&bp->device, __ATOMIC_RELAXED);
@@ -326,7 +326,7 @@ static bool looks_like(const struct buf *bp, const struct blockdev *device, uint
 
 /* Runs ------------------------------------------------------------------------------------------------------------- */
 
-/* What one request carries. */
+/* The most blocks that one request carries. */
 static uint32_t request_most(uint32_t size)
 {
     return MIN(RUN_BYTES / size, RUN_MOST);
@@ -338,7 +338,7 @@ uint32_t buf_run_most(uint32_t size)
     return MIN(most, long_enough);
 }
 
-/* Null if all are under way: blocks go one by one then. */
+/* Null if all are in progress: then blocks are transferred one by one. */
 static struct bufrun *run_take(const struct blockdev *device)
 {
     uint32_t taken = __atomic_load_n(&runs_taken, __ATOMIC_RELAXED), bit;
@@ -347,7 +347,7 @@ static struct bufrun *run_take(const struct blockdev *device)
     do {
         if (taken == (1u << RUNS) - 1)
             return 0;
-        bit = ~taken & (taken + 1); /* the lowest that is clear */
+        bit = ~taken & (taken + 1); /* the lowest clear bit */
     } while (!__atomic_compare_exchange_n(&runs_taken, &taken, taken | bit, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
     struct bufrun *run = bio_runs;
     for (; bit > 1; bit >>= 1)
@@ -361,7 +361,7 @@ static void run_free(struct bufrun *run)
     __atomic_fetch_and(&runs_taken, ~(1u << (run - bio_runs)), __ATOMIC_RELEASE);
 }
 
-/* Its buffers' flags say what is to be done with them. */
+/* The flags of its buffers say what to do with them. */
 static void start_run(struct blockdev *device, struct bufrun *run, bool write)
 {
     run->device = device;
@@ -376,7 +376,7 @@ static void start_run(struct blockdev *device, struct bufrun *run, bool write)
     device->strategy_run(device, run);
 }
 
-/* One sector may have spoilt it for all: what each block comes to shows when it is alone. */
+/* One bad sector may have failed the whole request: each block is tried alone. */
 static void split(struct bufrun *run)
 {
     bufstat_add(&bufstats.split);
@@ -391,7 +391,7 @@ void biodone_run(struct bufrun *run)
         split(run);
         return;
     }
-    /* What end, put_back and brelse do, for all at once; nobody else changes them before their locks are free. */
+    /* As bio_end, put_back and brelse, for all at once; no other thread changes them before their locks are free. */
     if (run->write)
         __atomic_store_n(&run->device->unflushed, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -415,7 +415,7 @@ static uint32_t on_its_chain(uint32_t sector, uint32_t size, uint32_t count)
     return MIN(n, count);
 }
 
-/* How many of these, which share a chain, are not in the cache, up to the first that is. */
+/* How many of these blocks, which share a chain, precede the first that is cached. */
 static uint32_t absent(struct bufchain *chain, const struct blockdev *device, uint32_t sector, uint32_t size,
                        uint32_t count)
 {
@@ -428,7 +428,7 @@ static uint32_t absent(struct bufchain *chain, const struct blockdev *device, ui
     return count;
 }
 
-/* Buffers for the first of these blocks that are not in the cache, without waiting. How many. */
+/* Gets buffers for the first of these blocks that are not cached, without waiting. Returns how many. */
 static uint32_t get_absent(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
 {
     uint32_t n = 0, wanted, got;
@@ -504,8 +504,8 @@ uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uin
 }
 
 /*
- * The buffers of the first of these blocks that are delayed, may be written, have none of the flags `but`, and that
- * nobody has; off their lists. How many.
+ * Takes the buffers of the first of these blocks that are delayed, may be written, have none of the flags `but`, and
+ * are not held; removes them from their lists. Returns how many.
  */
 static uint32_t take_delayed(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, uint32_t but,
                              struct buf *bps[])
@@ -587,7 +587,7 @@ void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32
     }
 }
 
-/* Not if that would mean to wait: the caller has a buffer, and nobody needs this one yet. */
+/* Gives up rather than wait: the caller holds a buffer, and no thread needs this one yet. */
 static void bio_read_ahead(struct blockdev *device, uint32_t sector, uint32_t size)
 {
     breadahead(device, sector, size, 1);
@@ -620,7 +620,7 @@ static COLD void bio_forget(struct buf *bp)
     set_unwritten(bp, false);
 }
 
-/* Onto its list, with what it holds; the lock stays. */
+/* Puts it on its list, with its contents; it stays locked. */
 static void put_back(struct buf *bp)
 {
     bp->flags &= ~(B_ASYNC | B_READ);
@@ -644,7 +644,7 @@ void brelse(struct buf *bp)
     bio_leave(bp);
 }
 
-/* Buffers that hold their blocks, on their lists or not: at the end of them now, by one turn of the lists' lock. */
+/* Puts buffers that hold their blocks, listed or not, at the end of their lists, with one acquisition of their lock. */
 void brelse_run(struct buf *bps[], uint32_t count)
 {
 #if BUFFERS_SHARED
@@ -682,8 +682,8 @@ static bool holds(const struct buf *bp, const struct blockdev *device, uint32_t 
 }
 
 /*
- * The block's buffer, to be looked at only, on its list or off it as it was: in the build buffers=shared together with
- * others who read it. Null if it has to be read first.
+ * The block's buffer for reading only, listed or not as before: in the build buffers=shared other readers may share it.
+ * Null if the block must be read from the device first.
  */
 static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t size)
 {
@@ -707,7 +707,7 @@ static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t
     if (!taken)
         buf_lock(&bp->lock);
 #endif
-    if (holds(bp, device, sector, size)) /* it may have become another block's */
+    if (holds(bp, device, sector, size)) /* it may have been reused for another block */
         return bp;
     bio_leave(bp);
     return 0;
@@ -741,7 +741,7 @@ uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint
         if (bp && !good)
             bio_leave(bp);
         if (!good && !n && (bps[0] = find_valid(device, sector - size / SECTOR_SIZE, size))) {
-            good = true; /* it had to be waited for; those behind it came with it */
+            good = true; /* it had to be waited for; the blocks behind it were read with it */
             n = 1;
         }
     }
@@ -785,7 +785,7 @@ void bpoints(struct buf *bp)
     bp->after = __atomic_load_n(&bp->device->settling, __ATOMIC_SEQ_CST) + 1;
 }
 
-/* The same buffer, once what it leads to is on the medium. Nobody has a buffer meanwhile. */
+/* The same buffer, once all that it points to is on the medium. No thread may hold a buffer meanwhile. */
 static struct buf *settled(struct buf *bp)
 {
     while (!bp->error && !buf_may_be_written(bp)) {
@@ -816,9 +816,9 @@ static int write_and_wait(struct buf *bp, bool keep)
         bdwrite(bp);
         return error;
     }
-    if (error && delayed) /* somebody else's changes are lost too */
+    if (error && delayed) /* another thread's changes are lost too */
         write_failed(device, error);
-    set_unwritten(bp, false); /* only now: whoever waits for it (bsync) is told of the error, too */
+    set_unwritten(bp, false); /* only now: so that a thread that waits for it (bsync) gets the error, too */
     brelse(bp);
     return error;
 }
@@ -852,7 +852,7 @@ void bdwrite(struct buf *bp)
     brelse(bp);
 }
 
-/* Begins to write it and those beside it, if it is delayed still, may be written, and has none of `but`. */
+/* Begins to write it and its neighbours, if it is still delayed, may be written, and has none of `but`. */
 static void write_delayed(struct buf *bp, const struct blockdev *device, uint32_t but)
 {
     buf_lock(&bp->lock);
@@ -886,7 +886,7 @@ int bflush_write(struct blockdev *device)
     mutex_lock(&flush_lock);
     if (__atomic_exchange_n(&device->unflushed, 0, __ATOMIC_ACQ_REL)) {
         error = device->flush(device);
-        if (error) { /* what the drive has in its cache may be lost, whosever it is; and it is to be flushed yet */
+        if (error) { /* data in the drive's cache may be lost, of any file; and must be flushed yet */
             device->unflushed = 1;
             __atomic_fetch_add(&device->lost_writes, 1, __ATOMIC_RELEASE);
         }
@@ -900,7 +900,7 @@ void bflush(struct blockdev *device)
     for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++) {
         struct blockdev *of = __atomic_load_n(&bufs[i]->device, __ATOMIC_RELAXED);
         if (of && looks_like(bufs[i], device, B_DELWRI) && !buf_may_be_written(bufs[i]))
-            bsettle(of); /* what it waits for goes first, and then all that is left together */
+            bsettle(of); /* writes what it waits for first, so that the rest is written together */
     }
     for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++) {
         struct buf *bp = bufs[i];
@@ -916,11 +916,11 @@ void bflush(struct blockdev *device)
 void bwait(struct blockdev *device)
 {
     for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++)
-        if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free when it has been written */
+        if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free once it has been written */
             buf_lock(&bufs[i]->lock);
             bio_leave(bufs[i]);
         }
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what their ends have left, an error, is seen with them */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* an error that their ends have left is seen */
 }
 
 int bsync(struct blockdev *device)
@@ -1004,7 +1004,7 @@ uint32_t bio_count(void)
     return buf_count;
 }
 
-/* A page of 0 that stays. */
+/* A zeroed page that is never freed. */
 static void *page_for_ever(void)
 {
     uint32_t page = page_alloc();

@@ -1,6 +1,6 @@
 /*
- * ext2: which blocks and inodes are free (ext2.h). A group's bitmaps are what counts; how many are free is kept beside
- * them in memory, and decides only where to look.
+ * ext2: allocation of blocks and inodes (ext2.h). A group's bitmaps are authoritative; the free counts kept in memory
+ * beside them decide only where to search.
  */
 #include "fs/ext2.h"
 
@@ -31,13 +31,13 @@ static void alloc_leave(struct ext2 *fs, uint32_t group)
 #endif
 }
 
-/* Never below 0, whatever a damaged image says: it could not be mounted any more. */
+/* Never below 0, even with a damaged image: such a count could not be mounted any more. */
 static uint32_t ext2_alloc_moved(uint32_t count, int by)
 {
     return by < 0 && count < (uint32_t)-by ? 0 : count + (uint32_t)by;
 }
 
-/* So many more are free, in the group and in all. */
+/* Adds to the free counts of the group and of the file system. */
 static void ext2_alloc_count(struct ext2 *fs, uint32_t group, int blocks, int inodes, int directories)
 {
     struct group *g = fs->group[group];
@@ -69,7 +69,7 @@ static uint32_t first_clear(const uint8_t *map, uint32_t from, uint32_t end)
     return from;
 }
 
-/* The first of 8 free ones in a row, so that a file that grows stays together, or else the first free one; or `end`. */
+/* The first of 8 free ones in a row, so that a growing file stays together, or else the first free one; or `end`. */
 static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
 {
     uint32_t near = MIN(goal + 32, end), found = first_clear(map, goal, near);
@@ -87,16 +87,16 @@ static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
     return found < goal ? found : end;
 }
 
-#define PASSED_MOST 4u /* blocks for others, and then it is one of those for whom blocks are kept */
+#define PASSED_MOST 4u /* allocations for other files, after which reserved blocks are freed */
 
-/* Those that nobody has asked for are free again; `bp` has the group's bitmap. */
+/* Frees the reserved blocks that were not requested; `bp` has the group's bitmap. */
 static void unmark_ahead(struct group *g, struct buf *bp)
 {
     for (; g->ahead_count; g->ahead_count--, g->ahead++)
         bp->data[g->ahead / 8] &= ~(1 << g->ahead % 8);
 }
 
-/* How many of `most` bits from `bit` on are marked for who asks for it; they are his. */
+/* How many of `most` bits from `bit` on are reserved for a request that starts there; allocates them. */
 static uint32_t take_ahead(struct group *g, uint32_t bit, uint32_t most)
 {
     if (!g->ahead_count || bit != g->ahead)
@@ -109,9 +109,9 @@ static uint32_t take_ahead(struct group *g, uint32_t bit, uint32_t most)
 }
 
 /*
- * Whether the bitmap in `bp`, of which `clear` of `bits` are to be clear, is not the newest: its buffer is forgotten
- * when its write fails, and what comes from the device then has blocks free that are a file's by now. Nothing is given
- * of such a bitmap any more.
+ * Whether the bitmap in `bp`, of which `clear` of `bits` should be clear, is outdated: its buffer is forgotten when its
+ * write fails, and the copy on the device then shows blocks as free that are a file's by now. Nothing is allocated from
+ * such a bitmap any more.
  */
 static bool is_older(struct ext2 *fs, const struct buf *bp, uint32_t bits, uint32_t clear, uint32_t *lost_seen)
 {
@@ -128,10 +128,10 @@ static bool is_older(struct ext2 *fs, const struct buf *bp, uint32_t bits, uint3
 }
 
 /*
- * Marks a free bit of a bitmap of `of`, which has `end` bits, in *bit, and those behind it that are free, *count in all
- * at most, of which there are *count then; -ENOSPC. In the group's allocation. `blocks`: it is of blocks, not of
- * inodes, `base` the one that bit 0 stands for. Then what is free must be so in of->held, too, if there is that; what
- * is no data block ends the row; and up to `ahead` bits more are marked for who comes next.
+ * Marks a free bit of a bitmap of `of`, which has `end` bits, in *bit, and free bits that follow it, at most *count in
+ * all; sets *count to their number; -ENOSPC. With the group's allocation lock held. `blocks`: a bitmap of blocks, not
+ * of inodes; bit 0 stands for `base`. Then a block must be free in of->held, too, if there is one; a block that is no
+ * data block ends the row; and up to `ahead` further bits are reserved for the next request.
  */
 static int ext2_alloc_take(struct ext2 *fs, struct group *of, bool blocks, uint32_t goal, uint32_t end, uint32_t base,
                            uint32_t ahead, uint32_t *bit, uint32_t *count)
@@ -181,7 +181,7 @@ static int ext2_alloc_take(struct ext2 *fs, struct group *of, bool blocks, uint3
     return ext2_meta(fs, bp, false);
 }
 
-/* What is freed is held until the transaction is committed: until then a crash gives it back to whose it was. */
+/* Freed blocks are held until the transaction is committed: until then a crash gives them back to their file. */
 static int ext2_alloc_hold(struct ext2 *fs, struct group *g, const struct buf *bp)
 {
     if (!fs->log || g->held)
@@ -194,7 +194,7 @@ static int ext2_alloc_hold(struct ext2 *fs, struct group *g, const struct buf *b
     return 0;
 }
 
-/* Clears a bit; -EIO if it was clear. `g`: of blocks, which are held. */
+/* Clears a bit; -EIO if it was clear. `g`: for blocks, which are held. */
 static int ext2_alloc_give_back(struct ext2 *fs, uint32_t block, struct group *g, uint32_t bit)
 {
     struct buf *bp = ext2_bread(fs, block);
@@ -220,7 +220,7 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block,
     uint32_t group = (goal - s->first_data_block) / s->blocks_per_group;
     uint32_t within = (goal - s->first_data_block) % s->blocks_per_group;
     for (uint32_t i = 0; i < fs->groups; i++, group = (group + 1) % fs->groups, within = 0) {
-        if (!fs->group[group]->disk.free_blocks) /* a look without the lock: it decides only where to look */
+        if (!fs->group[group]->disk.free_blocks) /* read without the lock: it decides only where to search */
             continue;
         alloc_enter(fs, group);
         struct group *g = fs->group[group];
@@ -244,8 +244,8 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block,
             *blocks = n;
             return 0;
         }
-        ext2_error(fs, "block bitmap of group", group); /* it says that a block of the file system's own is free */
-        i--, group = group + fs->groups - 1; /* which is marked now: look again */
+        ext2_error(fs, "block bitmap of group", group); /* the bitmap shows a block of metadata as free */
+        i--, group = group + fs->groups - 1; /* which is marked now: search again */
         group %= fs->groups;
     }
     return -ENOSPC;
@@ -293,8 +293,8 @@ int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta)
 }
 
 /*
- * Where a new inode goes: a directory to a group with more than its share of free inodes that has the fewest
- * directories (4.3BSD's dirpref), anything else beside its directory.
+ * The group for a new inode: for a directory, one with more than its share of free inodes that has the fewest
+ * directories (4.3BSD's dirpref); for any other file, its directory's.
  */
 static uint32_t inode_group(const struct ext2 *fs, const struct inode *parent, bool directory)
 {
@@ -320,7 +320,7 @@ int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uin
             continue;
         alloc_enter(fs, group);
         uint32_t bit, one = 1;
-        uint32_t first = group ? 0 : fs->first_inode - 1; /* those below are the file system's own */
+        uint32_t first = group ? 0 : fs->first_inode - 1; /* the inodes below are reserved for the file system */
         int error = ext2_alloc_take(fs, fs->group[group], false, first, fs->super.inodes_per_group, 0, 0, &bit, &one);
         if (!error)
             ext2_alloc_count(fs, group, 0, -1, directory);
@@ -350,7 +350,7 @@ int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory)
     return error ? ext2_error(fs, "free inode", number) : 0;
 }
 
-/* Where a file's next block is best: behind its last one, else in its inode's group. */
+/* The best place for a file's next block: behind its last one, else in its inode's group. */
 uint32_t ext2_goal(const struct inode *ip)
 {
     const struct ext2 *fs = ip->fs;

@@ -1,14 +1,14 @@
 /*
- * ext2: the table of inodes in memory (ext2.h), as 4.3BSD's: hash chains with a lock each, and a list
- * of those that nobody refers to, from which room for another inode comes. Those are written by then, so taking one
- * means no I/O.
+ * ext2: the table of inodes in memory (ext2.h), as 4.3BSD's: hash chains with a lock each, and a list of
+ * unreferenced inodes, which are reused for other inodes. These have been written by then, so reuse needs no
+ * I/O.
  *
- * Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait. The first reference comes
- * with the chain locked; from then on whoever has one makes others of it, and lets go of them, by atomic instructions
- * alone. The last one goes with the chain locked if something is to be done then, which REFERENCES_LAST says: the inode
- * is to be written, or removed, or is not on the list. One that is referred to again stays on the list until somebody
- * looks for room: he takes those that were not used since they came there, or since he was here last (second chance),
- * so that looking up a name and letting go of what it names moves nothing.
+ * Locks: chain, then inode_free_lock; another chain's only by a conditional attempt. The first reference is taken with
+ * the chain locked; from then on holders of one add and drop references by atomic instructions alone. The last one is
+ * dropped with the chain locked if there is work to do then, which REFERENCES_LAST says: the inode must be written, or
+ * removed, or is not on the list. An inode that is referenced again stays on the list until a search for room, which
+ * takes those that were not used since they were listed, or since the last search (second chance), so that looking up a
+ * name and releasing its file moves nothing.
  */
 #include "fs/ext2.h"
 
@@ -22,7 +22,7 @@
 #include "mem/zone.h"
 
 #define CHAINS 64
-#define REFERENCES_LAST 0x80000000u /* with the number of references: the last one goes with the chain locked */
+#define REFERENCES_LAST 0x80000000u /* with the number of references: the last one is dropped with the chain locked */
 #define REFERENCES (~REFERENCES_LAST)
 #define IS_HANDLE(which) (NFS && (which) == HANDLE)
 
@@ -57,7 +57,7 @@ static struct chain *ext2_inode_chain_of(const struct ext2 *fs, uint32_t number)
     return &inode_chains[(number + (uint32_t)((uintptr_t)fs >> 6)) % CHAINS];
 }
 
-/* The next two with inode_free_lock and the inode's chain held. */
+/* Call the next two with inode_free_lock and the inode's chain lock held. */
 static void list_append(struct inode *ip)
 {
     ip->listed = true;
@@ -83,12 +83,12 @@ static void ext2_inode_destroy(struct inode *ip)
     __atomic_fetch_sub(&inode_count, 1, __ATOMIC_RELAXED);
 }
 
-/* Off the list, if it may be taken, or for as long as somebody refers to it; or to its end, for a second chance. */
+/* Removes it from the list if it may be reused, or while it is referenced; or moves it to the end (second chance). */
 static bool leaves_list(struct inode *ip)
 {
     list_remove(ip);
     if (__atomic_fetch_or(&ip->references, REFERENCES_LAST, __ATOMIC_ACQUIRE) & REFERENCES)
-        return false; /* the last one puts it there again */
+        return false; /* the last release lists it again */
     if (!ip->used)
         return true;
     ip->used = false;
@@ -98,7 +98,7 @@ static bool leaves_list(struct inode *ip)
 }
 
 /*
- * One that nobody refers to, off its chain: its room is to be had. Null: there is none. `mine` is locked by the caller.
+ * Takes an unreferenced inode off its chain, for reuse. Null: there is none. The caller holds the lock of `mine`.
  */
 static struct inode *take_oldest(struct chain *mine)
 {
@@ -112,7 +112,7 @@ static struct inode *take_oldest(struct chain *mine)
         if (taken)
             SLIST_REMOVE(&chain->inodes, ip, inode, hashed);
         else if (!next && ip->listed)
-            next = ip; /* the last one, which is the first of those that had their chance */
+            next = ip; /* the last one, now the first of those that had a second chance */
         if (chain != mine)
             table_unlock(&chain->lock);
         if (taken) {
@@ -174,7 +174,7 @@ void ext2_set_size(struct inode *ip, uint64_t size)
     ip->dirty = true;
 }
 
-/* What of an inode can lead astray. */
+/* Checks the fields of an inode that could mislead the kernel. */
 static bool ext2_inode_is_sound(const struct inode *ip, enum which_inode which)
 {
     uint64_t size = ext2_size(ip);
@@ -189,7 +189,7 @@ static bool ext2_inode_is_sound(const struct inode *ip, enum which_inode which)
     return true;
 }
 
-/* With its `reading` held; it is on its chain already. */
+/* Called with its `reading` held; it is on its chain already. */
 static int read_inode(struct inode *ip, enum which_inode which)
 {
     struct ext2 *fs = ip->fs;
@@ -201,7 +201,7 @@ static int read_inode(struct inode *ip, enum which_inode which)
     if (error)
         return error;
     ext2_set_type(ip);
-    /* One that is marked free: only a damaged entry leads to it. */
+    /* A free inode: only a damaged entry leads to it. */
     if ((ip->disk.links || which == ORPHAN) && ext2_inode_is_sound(ip, which))
         return 0;
     return IS_HANDLE(which) && !ip->disk.links ? -ESTALE : ext2_error(fs, "inode", ip->number);
@@ -221,8 +221,8 @@ int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
 }
 
 /*
- * A reference comes: an unmount may have been past the chain, which is locked, and come to where the last one left too
- * late.
+ * Records a new reference: an unmount may have checked this chain, which is locked, before the reference was added, and
+ * come to the chain of the last released one too late.
  */
 static void tell_unmount(struct ext2 *fs)
 {
@@ -230,7 +230,7 @@ static void tell_unmount(struct ext2 *fs)
         __atomic_store_n(&fs->referred, true, __ATOMIC_RELAXED);
 }
 
-/* A reference to one that is there. With its chain locked. */
+/* Adds a reference to an inode in the table, with its chain locked. */
 static void refer(struct inode *ip)
 {
     tell_unmount(ip->fs);
@@ -238,7 +238,7 @@ static void refer(struct inode *ip)
     ip->used = true;
 }
 
-/* One that is not in the table: with `chain`, its own, locked, and to be unlocked. */
+/* Reads an inode that is not in the table: takes `chain`, its own, locked, and unlocks it. */
 static COLD int iget_new(struct ext2 *fs, uint32_t number, enum which_inode which, struct chain *chain,
                          struct inode **ipp)
 {
@@ -256,7 +256,7 @@ static COLD int iget_new(struct ext2 *fs, uint32_t number, enum which_inode whic
     lock_init(&ip->reading, &reading_class, "inode read");
     SLIST_INSERT_HEAD(&chain->inodes, ip, hashed);
     tell_unmount(fs);
-    if (!mutex_try(&ip->reading)) /* nobody knows it yet; and as an attempt, it is not against the order */
+    if (!mutex_try(&ip->reading)) /* no other thread knows it yet; as an attempt, it is not against the order */
         panic("a new inode is locked");
     table_unlock(&chain->lock);
     int error = which == FRESH ? 0 : read_inode(ip, which);
@@ -270,7 +270,7 @@ static COLD int iget_new(struct ext2 *fs, uint32_t number, enum which_inode whic
     return error;
 }
 
-/* Not with its own lock: ".." leads up, and who has that by now may want the one below. */
+/* Without its own lock: ".." leads up, and the thread that holds the parent may wait for this directory. */
 static COLD void wait_for_reading(struct inode *ip)
 {
     mutex_lock(&ip->reading);
@@ -292,10 +292,10 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
         table_unlock(&chain->lock);
         if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE))
             wait_for_reading(ip);
-        if (ip->gone || which == FRESH) { /* in use, and free by its bitmap */
+        if (ip->gone || which == FRESH) { /* in use, but free by its bitmap */
             bool looked = NFS && ip->gone;
             ext2_release(&ip->v);
-            if (looked && which == FRESH) { /* somebody has a handle of what it was before, and is about to let go */
+            if (looked && which == FRESH) { /* a look-up by an old handle is about to release it */
                 ext2_handle_wait();
                 return ext2_iget(fs, number, which, ipp);
             }
@@ -320,7 +320,7 @@ int ext2_update(struct inode *ip, bool wait)
     struct ext2 *fs = ip->fs;
     if (!ip->dirty || fs->mount.read_only)
         return 0;
-    ext2_set_pointers(ip); /* an error is told by fsync */
+    ext2_set_pointers(ip); /* fsync reports an error */
     struct buf *bp = ext2_bread(fs, block_of(fs, ip->number));
     int error = bfailed(bp);
     if (error)
@@ -367,27 +367,27 @@ void ext2_hold(struct vnode *vp)
     assert(before & REFERENCES); /* the caller's own */
 }
 
-/* Whether there is something to do when nobody refers to it. What others change they tell of before they let go. */
+/* Whether a last release has work to do. Other threads record their changes before they release it. */
 static bool is_changed(const struct inode *ip)
 {
     return ip->dirty || ip->gone || !ip->disk.links;
 }
 
-/* A reference less. Not if it is the last one, or may be by now, and there is something to do then. */
+/* Drops a reference, unless it is, or may have become, the last one and there is work to do then. */
 static bool let_go_lightly(struct inode *ip)
 {
     uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_RELAXED), last = is_changed(ip) ? REFERENCES_LAST : 0;
     assert(n & REFERENCES);
     while ((n & REFERENCES) > 1 || !((n | last) & REFERENCES_LAST))
         if (__atomic_compare_exchange_n(&ip->references, &n, (n - 1) | last, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-            return true; /* and with it the inode may be gone */
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what those who let go have written is seen */
+            return true; /* and the inode may be gone from here on */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* sees what earlier releasers have written */
     return false;
 }
 
 /*
- * A removed file leaves the block of its extended attributes, which is free if no other file has it too. First the
- * inode without it: until then the block's count has it, and after a power cut a count that is too high does no harm.
+ * A removed file gives up its block of extended attributes, which is freed if no other file shares it. The inode is
+ * written first: until then the block's count includes it; after a power cut a count that is too high does no harm.
  */
 static int leave_attributes(struct inode *ip)
 {
@@ -419,7 +419,7 @@ static int leave_attributes(struct inode *ip)
     if (error)
         return error;
     struct ext2_attributes *now = (struct ext2_attributes *)bp->data;
-    if (now->references > 1) { /* by now it may be another one that has it alone */
+    if (now->references > 1) { /* by now this file may be the only one that has it */
         now->references--;
         return ext2_meta(fs, bp, false);
     }
@@ -427,7 +427,7 @@ static int leave_attributes(struct inode *ip)
     return ext2_bfree(fs, before.attributes, true);
 }
 
-/* The last one has let go of a file without a name: what it had is free. Between ext2_begin and ext2_end. */
+/* Frees what a file without a name had, after its last release. Between ext2_begin and ext2_end. */
 static int free_file(struct inode *ip, bool directory)
 {
     int error = ext2_truncate(ip, 0);
@@ -449,14 +449,14 @@ static int free_file(struct inode *ip, bool directory)
 static void remove_file(struct inode *ip)
 {
     bool directory = ip->v.type == VDIR;
-    if (directory) { /* its number may be another's soon */
+    if (directory) { /* its number may be another file's soon */
         namecache_drop(ip->fs, ip->number, ".", 1);
         namecache_drop(ip->fs, ip->number, "..", 2);
     }
     lock_write(&ip->v.lock);
     if (!ext2_begin(ip->fs)) { /* else it is on the journal's list of orphans, or was never there */
         if (free_file(ip, directory))
-            ext2_keeps(ip->fs, "inode", ip->number); /* until e2fsck gives it back */
+            ext2_keeps(ip->fs, "inode", ip->number); /* until e2fsck frees it */
         ext2_end(ip->fs);
     }
     ext2_orphan_forget(ip);
@@ -464,22 +464,22 @@ static void remove_file(struct inode *ip)
 }
 
 /*
- * With `chain`, its own, locked, and again when this ends: while there is a reference, another may come, and change it,
- * meanwhile.
+ * Called with `chain`, its own, locked, as it is again on return: while there is a reference, another may be added
+ * meanwhile, and its holder change the inode.
  */
 static void write_back(struct inode *ip, struct chain *chain)
 {
     table_unlock(&chain->lock);
     lock_write(&ip->v.lock);
     ext2_update_alone(ip, false);
-    ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
+    ip->dirty = false; /* an error is the device's: the next reader of the block gets it */
     lock_done(&ip->v.lock);
     table_lock(&chain->lock);
 }
 
 /*
- * Out of the table, and with `remove` off the medium: nobody has it any more. With `chain`, its own, locked, and to be
- * unlocked.
+ * Removes an unreferenced inode from the table, and with `remove` from the medium. Takes `chain`, its own, locked, and
+ * unlocks it.
  */
 static void ext2_inode_let_go(struct inode *ip, struct chain *chain, bool remove)
 {
@@ -490,7 +490,7 @@ static void ext2_inode_let_go(struct inode *ip, struct chain *chain, bool remove
     }
     struct ext2 *fs = ip->fs;
     __atomic_fetch_add(&fs->ending, 1, __ATOMIC_RELAXED);
-    /* No name leads to it: nobody looks for it until its number is given again. */
+    /* No name leads to it: no thread looks for it until its number is allocated again. */
     SLIST_REMOVE(&chain->inodes, ip, inode, hashed);
     table_unlock(&chain->lock);
     if (remove)
@@ -498,7 +498,7 @@ static void ext2_inode_let_go(struct inode *ip, struct chain *chain, bool remove
     else
         ext2_orphan_forget(ip);
     ext2_inode_destroy(ip);
-    __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may take `fs` away */
+    __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may free `fs` */
 }
 
 static COLD void release_last(struct inode *ip)
@@ -512,14 +512,14 @@ static COLD void release_last(struct inode *ip)
         table_unlock(&chain->lock);
         return;
     }
-    __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
+    __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* none exists, and without the lock none is added */
     bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
     if (ip->gone || remove) {
         ext2_inode_let_go(ip, chain, remove);
         return;
     }
-    ext2_orphan_forget(ip); /* one that a log which cannot be written keeps from being removed */
-    if (!ip->listed && !ip->dirty) { /* dirty: as above, and so it stays, as memory alone has it */
+    ext2_orphan_forget(ip); /* an inode that could not be removed, as the log cannot be written */
+    if (!ip->listed && !ip->dirty) { /* dirty: as above, and stays so, as only memory has it */
         table_lock(&inode_free_lock);
         list_append(ip);
         table_unlock(&inode_free_lock);
@@ -570,8 +570,8 @@ int ext2_forget(struct ext2 *fs)
             busy |= ip->fs == fs && (ip->references & REFERENCES) != (ip == root);
         table_unlock(&inode_chains[i].lock);
     }
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what those had done who have let go */
-    /* A reference that came meanwhile, by one that was let go of before the look at it, was on a chain behind us. */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* sees what earlier releasers have done */
+    /* A new reference taken meanwhile, from one released before it was counted, was on a chain already passed. */
     busy |= __atomic_load_n(&fs->referred, __ATOMIC_RELAXED) || __atomic_load_n(&fs->ending, __ATOMIC_ACQUIRE);
     fs->forgetting = false;
     if (busy)

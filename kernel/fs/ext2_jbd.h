@@ -7,7 +7,7 @@
 #define JBD_MAGIC 0xc03b3998u
 enum { JBD_DESCRIPTOR = 1, JBD_COMMIT = 2, JBD_SUPER_1 = 3, JBD_SUPER_2 = 4, JBD_REVOKE = 5 };
 
-#define JBD_TAG_ESCAPED 1u /* the block's first word is not the magic number, but was */
+#define JBD_TAG_ESCAPED 1u /* the block's first word was the magic number, and is 0 in the log */
 #define JBD_TAG_SAME_UUID 2u
 #define JBD_TAG_LAST 8u
 #define JBD_UUID_SIZE 16u
@@ -25,7 +25,7 @@ struct jbd_super {
     uint8_t uuid[JBD_UUID_SIZE];
 };
 
-struct jbd_tag { /* in a descriptor, of each block behind it; a uuid follows the first */
+struct jbd_tag { /* in a descriptor, one for each block behind it; a uuid follows the first */
     uint32_t block, flags;
 };
 

@@ -8,9 +8,9 @@
 enum { FIRST, BY_USE }; /* the two lists */
 
 DEFINE_EVENT(available, "buffer free", SPL_BIO);
-static volatile bool freelist_wanted; /* somebody waits for a buffer, or is about to */
+static volatile bool freelist_wanted; /* a thread waits for a buffer, or is about to */
 
-/* With the lists' lock held. */
+/* Call with the lists' lock held. */
 static void freelist_put_locked(struct buflist *lists, struct buf *bp)
 {
     assert(!bp->on_list);
@@ -26,7 +26,7 @@ static void freelist_take_off(struct buflist *lists, struct buf *bp)
     bp->on_list = 0;
 }
 
-/* At the end of its list, and used as any other from now on. */
+/* Puts it at the end of its list, and clears B_AGE. */
 static void put_anew(struct buflist *lists, struct buf *bp)
 {
     freelist_take_off(lists, bp);
@@ -34,7 +34,7 @@ static void put_anew(struct buflist *lists, struct buf *bp)
     bp->flags &= ~B_AGE;
 }
 
-/* A buffer may be had now, or soon, by who waits. */
+/* Called when a waiting thread may find a buffer now, or soon. */
 void freelist_wake(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -44,7 +44,7 @@ void freelist_wake(void)
     }
 }
 
-/* From here on the next freelist_wake counts; to be called before the caller looks for the last time. */
+/* From here on the next freelist_wake counts; called before the caller's last look. */
 static void about_to_wait(void)
 {
     event_clear(&available);
@@ -53,8 +53,8 @@ static void about_to_wait(void)
 }
 
 /*
- * It has data that are not written yet: that begins now; it is found again when it is done. If others are to be written
- * before it, a caller that may wait does that, and it is found again, too.
+ * Begins to write a buffer that is delayed; it can be taken once that is done. If other blocks must be written before
+ * it, a caller that may wait writes these, and finds the buffer later, too.
  */
 static void write_out(struct buf *bp, bool may_wait)
 {
@@ -67,7 +67,7 @@ static void write_out(struct buf *bp, bool may_wait)
         bsettle(device);
 }
 
-/* What a look at the lists gave; IN_THE_WAY: it could not look everywhere. */
+/* The result of a search of the lists; IN_THE_WAY: a chain was locked, and not searched. */
 enum found { NONE, IN_THE_WAY, FOUND };
 
 #if !BUFFERS_BUCKETS
@@ -109,7 +109,7 @@ void freelist_put_run(struct buf *bps[], uint32_t count)
     cache_unlock(&bfreelist_lock);
 }
 
-/* Takes it off its hash chain, if that does not mean to wait; `chain` is the caller's. */
+/* Takes it off its hash chain, if that needs no wait; the caller holds the lock of `chain`. */
 static bool unhash_conditionally(struct buf *bp, struct bufchain *chain)
 {
     struct bufchain *old = bp->chain;
@@ -133,7 +133,7 @@ void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count)
     cache_unlock(&bfreelist_lock);
 }
 
-/* Blocks that follow each other share chains: the lock of the one that was taken last is kept for the next. */
+/* Consecutive blocks share chains: the lock of the last one taken is kept for the next. */
 uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t most)
 {
     struct bufchain *old = 0;
@@ -180,7 +180,7 @@ static enum found freelist_look(struct bufchain *chain, struct buf **found)
     cache_lock(&bfreelist_lock);
     for (unsigned which = FIRST; which <= BY_USE; which++)
         TAILQ_FOREACH(bp, &freelist_all[which], free) {
-            if (!buf_try(&bp->lock)) { /* whoever has it is about to take it off the list */
+            if (!buf_try(&bp->lock)) { /* its holder is about to remove it from the list */
                 bufstat_add(&bufstats.conflicts);
                 continue;
             }
@@ -199,7 +199,7 @@ static enum found freelist_look(struct bufchain *chain, struct buf **found)
 
 #else
 
-static uint32_t next_chain; /* where to look first: every chain in turn */
+static uint32_t next_chain; /* the search begins here: each chain in turn */
 
 void freelist_init(struct buf *bp, uint32_t number)
 {
@@ -228,7 +228,7 @@ void freelist_remove_on_chain(struct buf *bp)
 
 void freelist_put_run(struct buf *bps[], uint32_t count)
 {
-    for (uint32_t i = 0; i < count;) { /* blocks that follow each other share chains */
+    for (uint32_t i = 0; i < count;) { /* consecutive blocks share chains */
         struct bufchain *chain = bps[i]->chain;
         cache_lock(&chain->lock);
         do
@@ -250,7 +250,7 @@ void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count)
         freelist_take_off(bps[i]->chain->list, bps[i]);
 }
 
-/* From each chain in turn, as look does, but as many as it has: blocks that follow each other share one. */
+/* Searches the chains in turn, as freelist_look, but takes all that a chain has: consecutive blocks share one. */
 uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t most)
 {
     uint32_t begin = __atomic_fetch_add(&next_chain, 1, __ATOMIC_RELAXED), n = 0;
@@ -282,7 +282,7 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
     return n;
 }
 
-/* The first of `from`, whose lock is held, that is nobody's: with its lock held and off the list. */
+/* The first buffer of `from`, whose lock is held, that no thread holds: locked, and removed from the list. */
 static struct buf *freelist_first_of(struct bufchain *from)
 {
     struct buf *bp;
@@ -337,7 +337,7 @@ struct buf *freelist_take(struct bufchain *chain, bool may_wait)
     if (found == FOUND)
         write_out(bp, may_wait);
     else if (found == IN_THE_WAY && may_wait)
-        thread_yield(); /* whoever has a chain's lock has it for a moment */
+        thread_yield(); /* a chain's lock is held for a moment only */
     else if (may_wait) {
         bufstat_add(&bufstats.waits);
         event_wait(&available);

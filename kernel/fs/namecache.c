@@ -6,7 +6,7 @@
 #include "lock/simple_lock.h"
 
 #define CHAINS 32
-#define WAYS 8 /* names a chain keeps; the one that was entered first goes first */
+#define WAYS 8 /* names that a chain keeps; the oldest one is replaced first */
 
 struct entry {
     const void *fs; /* 0: none */

@@ -1,9 +1,9 @@
 /*
- * Names that were looked up lately, of all directories: from directory and name to the number that the directory says.
- * A file system asks it with the directory locked, and tells it of each change, so it is never wrong. Names longer than
+ * Recently looked up names of all directories: maps directory and name to the inode number in the entry. A file system
+ * queries it with the directory locked, and updates it at each change, so it is never wrong. Names longer than
  * NAMECACHE_NAME are not kept.
  *
- * Locking: a simple lock for each hash chain, for the moment of a look.
+ * Locking: a simple lock for each hash chain, held during a search.
  */
 #ifndef FS_NAMECACHE_H
 #define FS_NAMECACHE_H
@@ -21,6 +21,6 @@ extern struct namecache_counts namecache_counts;
 bool namecache_find(const void *fs, uint32_t directory, const char *name, uint32_t length, uint32_t *number);
 void namecache_enter(const void *fs, uint32_t directory, const char *name, uint32_t length, uint32_t number);
 void namecache_drop(const void *fs, uint32_t directory, const char *name, uint32_t length);
-void namecache_purge(const void *fs); /* all of a file system that goes */
+void namecache_purge(const void *fs); /* all of a file system that is unmounted */
 void namecache_init(void);
 #endif

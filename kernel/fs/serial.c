@@ -1,4 +1,4 @@
-/* In the place of locks in the serial kernel (serial.h): what is rare, and what is checked. */
+/* What replaces locks in the serial kernel (serial.h): slow paths and checks. */
 #include "fs/serial.h"
 
 #if UNIX_SERIAL
@@ -7,7 +7,7 @@
 #include "sched/sched.h"
 
 struct serial_section serial_section;
-DEFINE_SIMPLE_LOCK(busy_lock, "busy", SPL_BIO); /* to sleep with: nobody contends for it on one hart */
+DEFINE_SIMPLE_LOCK(busy_lock, "busy", SPL_BIO); /* for the sleep: there is no contention on one hart */
 
 static bool fs_serial_in_handler(void)
 {
@@ -30,7 +30,7 @@ void serial_check_entered(bool outermost)
 {
     if (outermost)
         serial_section.handlers = fs_serial_in_handler();
-    assert(serial_section.handlers == fs_serial_in_handler()); /* else it was not kept out */
+    assert(serial_section.handlers == fs_serial_in_handler()); /* else it was not masked */
 }
 
 void serial_wait(volatile bool *busy, volatile bool *wanted)

@@ -1,9 +1,9 @@
 /*
- * What stands for locks in the serial kernel (fs/unix_lock.h): Mach/0.2's own means, which are 4.3BSD's.
+ * What replaces locks in the serial kernel (fs/unix_lock.h): Mach/0.2's own means, which are 4.3BSD's.
  *
- * Locking: all of it is for the master hart, by the thread that has the master, or by a handler there. With
- * SERIAL_CHECKS, as in images with LOCK_DEBUG, anything else panics; else nothing is checked, as 4.3BSD did not, so
- * that a kernel that is the measure of others pays for no more than it needs.
+ * Locking: all of it runs on the master hart, in the thread that holds the master, or in a handler there. With
+ * SERIAL_CHECKS, as in images with LOCK_DEBUG, any other use panics; otherwise nothing is checked, as in 4.3BSD, so
+ * that the kernel that others are measured against pays for no more than it needs.
  */
 #ifndef FS_SERIAL_H
 #define FS_SERIAL_H
@@ -18,22 +18,22 @@
 #endif
 
 #if UNIX_SERIAL
-/* splbio and splx: they nest, and nobody sleeps in between. */
+/* splbio and splx: they nest, and no thread sleeps in between. */
 struct serial_section {
-    unsigned depth; /* of serial_spl_enter; 0 whenever a handler begins, as these are kept out else */
+    unsigned depth; /* of serial_spl_enter; 0 whenever a handler begins, as handlers are masked otherwise */
     crit_t outside;
-    bool handlers; /* whose it is, if depth is not 0; with SERIAL_CHECKS */
+    bool handlers; /* a handler holds it, if depth is not 0; with SERIAL_CHECKS */
 };
 extern struct serial_section serial_section;
 
 /*
- * Panic if the caller may not be in the file system, off the master or without it; is in no section; is in another's.
+ * Panic if the caller is off the master or does not hold it; is in no section; is in another's section.
  */
 void serial_check(void);
 void serial_check_inside(void);
 void serial_check_entered(bool outermost);
 
-/* The rare halves of serial_busy and serial_idle. */
+/* The slow paths of serial_busy and serial_idle. */
 void serial_wait(volatile bool *busy, volatile bool *wanted);
 void serial_wake(volatile bool *busy, volatile bool *wanted);
 
@@ -53,7 +53,7 @@ static inline void serial_spl_enter(void)
 {
     serial_assert();
     bool outermost = !serial_section.depth;
-    if (outermost) /* a handler between this look and the next line leaves it 0 */
+    if (outermost) /* a handler between this test and the next line leaves it 0 */
         serial_section.outside = crit_sec_enter(SPL_BIO);
     serial_section.depth++;
     if (SERIAL_CHECKS)
@@ -68,7 +68,7 @@ static inline void serial_spl_leave(void)
         crit_sec_leave(s);
 }
 
-/* Make busy what is not, or wait until it is not; `idle` wakes all who wait. */
+/* Mark an idle object busy, or wait until it is idle; `serial_idle` wakes all waiters. */
 static inline bool serial_try_busy(volatile bool *busy)
 {
     serial_spl_enter();

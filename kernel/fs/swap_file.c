@@ -11,7 +11,7 @@
 #define BLOCKS_MOST 262144u /* 256 MiB of blocks of 1 KiB: more than a disk here has; their table is 1 KiB */
 #define PER_CHUNK (PAGE_SIZE / sizeof(uint32_t))
 
-DEFINE_MUTEX(swap_file_lock, "swap file"); /* who switches it on or off */
+DEFINE_MUTEX(swap_file_lock, "swap file"); /* held while it is switched on or off */
 static struct vnode *swap_file_vnode; /* with a reference, or 0 */
 static struct blockdev *swap_file_device;
 static uint32_t swap_file_block_size;
@@ -22,7 +22,7 @@ static uint32_t *sector_of(uint32_t block)
     return &chunks[block / PER_CHUNK][block % PER_CHUNK];
 }
 
-/* Blocks that follow each other on the device are one request. */
+/* Consecutive blocks on the device are one request. */
 static int swap_file_move(uint32_t n, void *data, bool write)
 {
     uint32_t per_page = PAGE_SIZE / swap_file_block_size, per_block = swap_file_block_size / SECTOR_SIZE,
@@ -87,7 +87,7 @@ static int swap_file_begin(struct vnode *vp)
     vp->swapped = !error;
     lock_done(&vp->lock);
     if (!error)
-        /* No buffer that is older is to be written later. */
+        /* Older buffers must not be written later. */
         error = swap_file_device->transfer ? vfs_fsync(vp) : -EINVAL;
     if (!error)
         error = vm_swap_on(&swap_file_store);

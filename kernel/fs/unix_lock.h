@@ -1,21 +1,21 @@
 /*
- * Locks of the file system that are other ones in the serial kernel than in the parallel ones (build option `unix`;
- * paper `mach`, sections 1, 2.2 and 3.2), so that one source is both:
+ * Locks of the file system that differ between the serial kernel and the parallel ones (build option `unix`; paper
+ * `mach`, sections 1, 2.2 and 3.2), so that one source serves both:
  *
  *                 serial                                              parallel, beyond
  *   cache_lock    the level SPL_BIO: 4.3BSD's splbio                  a blocking lock: hash chains and free lists of
  *                                                                     buffers
  *   table_lock    nothing                                             a blocking lock: inode table, allocation on disk
- *   buf_lock      a flag, busy, and who wants the buffer sleeps       a blocking lock, read/write in the build
+ * buf_lock      a busy flag; a thread that needs the buffer sleeps  a blocking lock, read/write in the build
  *                                                                     buffers=shared
  *
- * In the serial kernel, whoever is in the file system is on the master (sched/master.h): one thread at a time, until it
- * sleeps. Cache and table locks are not held across a sleep there, but for disk_alloc_lock, which guards no more than
- * the busy buffers do. What is left are the disk's interrupts, which let go of buffers at their own level, on the
- * master too: cache locks keep them out. All this is checked in images with LOCK_DEBUG.
+ * In the serial kernel, a thread in the file system is on the master (sched/master.h): one thread at a time, until it
+ * sleeps. Cache and table locks are not held across a sleep there, except disk_alloc_lock, which guards no more than
+ * the busy buffers do. Only the disk's interrupts remain, which release buffers at their own level, on the master too:
+ * cache locks mask them. Images with LOCK_DEBUG check all this.
  *
- * Callers are those of any blocking lock; in the serial kernel cache locks may be taken, and a buffer be let go
- * of, by the handler of SPL_BIO too.
+ * Callers are those of any blocking lock; in the serial kernel the handler of SPL_BIO may take cache locks and release
+ * buffers, too.
  */
 #ifndef FS_UNIX_LOCK_H
 #define FS_UNIX_LOCK_H

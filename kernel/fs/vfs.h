@@ -1,12 +1,12 @@
 /*
- * Names of files: from a path to a vnode over all mounted file systems, and what programs do by path. Paths are those
- * of programs, copied into the kernel already.
+ * File names: from a path to a vnode across all mounted file systems, and the operations that programs request by path.
+ * Paths have been copied from the program into the kernel already.
  *
- * mount_table_lock, a read/write lock, is held for reading while a mount point is crossed, down or up, and for writing
- * by mount and unmount, across I/O (paper `mach`, section 3.2).
+ * mount_table_lock, a read/write lock, is held for reading while a path crosses a mount point, down or up, and for
+ * writing by mount and unmount, across I/O (paper `mach`, section 3.2).
  *
- * `cwd` is where a path begins that does not begin with '/'. All give 0 or minus an error number; there is one user,
- * root, so permissions are kept and not looked at. A path that begins with '/' begins at the caller's root, and leads
+ * `cwd` is where a path begins that does not begin with '/'. All return 0 or minus an error number; there is one user,
+ * root, so permissions are stored but not checked. A path that begins with '/' begins at the caller's root, and leads
  * nowhere above it.
  */
 #ifndef FS_VFS_H
@@ -14,8 +14,8 @@
 
 #include "fs/vnode.h"
 
-#define PATH_MOST 1024 /* with the final 0, and with what symbolic links add */
-#define LINKS_MOST 8   /* symbolic links on the way */
+#define PATH_MOST 1024 /* with the final 0, and with the text of symbolic links */
+#define LINKS_MOST 8   /* symbolic links on a path */
 #define VFS_SIZE_MOST 0x7fffffffu /* of a file that can be opened: off_t has 32 bits */
 
 void vfs_init(void);
@@ -25,22 +25,22 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m); /* -ENOTDIR
 int vfs_unmount(struct vnode *cwd, const char *path); /* -EBUSY: in use; the root too */
 int vfs_unmount_all(void); /* the last mounted first */
 int vfs_sync(void);
-struct vnode *vfs_root(void); /* a reference, or null before anything is mounted */
+struct vnode *vfs_root(void); /* with a reference, or null before anything is mounted */
 
 /*
- * The root of whoever calls, with a reference, or null: that of all. What is above processes fills it in (4.3BSD's
+ * The caller's root, with a reference, or null: the root of the system. Set by the process layer (4.3BSD's
  * u_rdir).
  */
 extern struct vnode *(*vfs_caller_root)(void);
 
 /*
- * What is above processes fills these in, too: how large whoever calls may make a file (4.3BSD's RLIMIT_FSIZE;
- * UINT32_MAX: no limit), and what is done when he tries more, besides -EFBIG.
+ * Set by the process layer, too: how large the caller may make a file (4.3BSD's RLIMIT_FSIZE; UINT32_MAX: no limit),
+ * and what happens when it tries to exceed that, besides -EFBIG.
  */
 extern uint32_t (*vfs_size_most)(void);
 extern void (*vfs_too_large)(void);
 
-/* The file, with a reference, not locked. `follow`: a symbolic link at the end stands for what it leads to. */
+/* The file, with a reference, not locked. `follow`: a symbolic link at the end is followed. */
 int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
 
 #define VFS_CREATE 1 /* if it is not there */
@@ -53,7 +53,7 @@ int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
 int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp);
 int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target);
 int vfs_link(struct vnode *cwd, const char *path, const char *new_path);
-int vfs_link_vnode(struct vnode *vp, struct vnode *cwd, const char *new_path); /* the same of what was found already */
+int vfs_link_vnode(struct vnode *vp, struct vnode *cwd, const char *new_path); /* the same for a vnode found already */
 int vfs_remove(struct vnode *cwd, const char *path, bool directory);
 int vfs_renameat(struct vnode *cwd, const char *path, struct vnode *new_cwd, const char *new_path);
 int vfs_getattr(struct vnode *vp, struct vattr *attr);

@@ -1,5 +1,5 @@
 /*
- * What file systems have in common: files as vnodes, which a file system fills in, so that others can stand beside ext2
+ * The interface of file systems: files as vnodes, which a file system fills in, so that others can stand beside ext2
  * (NFS).
  *
  * Locking, in the order in which locks are taken (paper `mach`, section 3.1: file structure, inode, buffer, device):
@@ -10,7 +10,7 @@
  *   vnode table's chains       the first reference and the last
  *   buffers                    fs/buf.h
  *
- * A reference keeps a vnode from becoming another file; its lock guards its contents. Operations say what they want.
+ * A reference keeps a vnode from becoming another file; its lock guards its contents. Operations state what they need.
  */
 #ifndef FS_VNODE_H
 #define FS_VNODE_H
@@ -54,25 +54,25 @@ struct vattr {
 #define ATTR_MTIME 8
 #define ATTR_TIMES (ATTR_ATIME | ATTR_MTIME)
 
-/* Bytes that go to or come from somewhere: memory of a program, or the kernel's own. */
+/* Bytes that are copied to or from a program's memory, or the kernel's own. */
 struct uio {
-    uint64_t offset; /* in the file; moved on */
+    uint64_t offset; /* in the file; advanced */
     uint32_t left;   /* bytes; counted down */
     bool write;      /* to the file */
-    uint64_t most;   /* or 0: of a write, where the file is to end at most */
+    uint64_t most;   /* or 0: the largest file size that a write may reach */
     /*
-     * Moves `n` bytes, at most `left`, between `data` and the other side: 0 or minus an error number. It counts
-     * nothing.
+     * Moves `n` bytes, at most `left`, between `data` and the other side: 0 or minus an error number. Leaves the counts
+     * unchanged.
      */
     int (*move)(struct uio *uio, void *data, uint32_t n);
-    uint64_t at; /* on the other side; `move` moves it on */
-    void *with; /* of `move` */
+    uint64_t at; /* on the other side; advanced by `move` */
+    void *with; /* for `move` */
 };
 
 int uio_move(struct uio *uio, void *data, uint32_t n); /* the same, and counts */
 void uio_kernel(struct uio *uio, void *memory, uint32_t size, uint64_t offset, bool write);
 
-/* One entry of a directory, as `readdir` hands them out. */
+/* One entry of a directory, as `readdir` passes it. */
 struct dirent_out {
     uint32_t ino;
     uint64_t next; /* offset of the entry behind it */
@@ -80,19 +80,19 @@ struct dirent_out {
     uint32_t length;
     const char *name; /* without a final 0 */
 };
-/* False: no more, and this one shall come again. */
+/* False: stop, and pass this entry again next time. */
 typedef bool dirent_fn(void *arg, const struct dirent_out *entry);
 
 /*
- * Operations. All give 0 or minus an error number. `name` has `length` bytes, is not empty, and has no '/'; "." and
- * ".." are never asked of any but `lookup`. A vnode that is given has a reference of the caller's own, and is not
+ * Operations. All return 0 or minus an error number. `name` has `length` bytes, is not empty, and has no '/';
+ * only `lookup` may get "." and "..". A vnode that is returned has a reference of the caller's own, and is not
  * locked.
  */
 struct vnodeops {
     /* With dvp locked. -ENOENT. */
     int (*lookup)(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp);
     /*
-     * With dvp locked: a file of the attributes' type, mode, owner, rdev; a symbolic link with the text `target`.
+     * With dvp locked: makes a file of the attributes' type, mode, owner, rdev; a symbolic link with the text `target`.
      * -EEXIST.
      */
     int (*create)(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
@@ -112,33 +112,33 @@ struct vnodeops {
     int (*readdir)(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg);
     int (*readlink)(struct vnode *vp, char *text, uint32_t size); /* the length, or an error */
     int (*fsync)(struct vnode *vp);
-    /* Locks nothing that the caller has: a reference more, and one less, with which the file may go. */
+    /* Take no lock that the caller may hold: one reference more, and one less, which may remove the file. */
     void (*hold)(struct vnode *vp);
     void (*release)(struct vnode *vp);
-    /* Or 0. What mmap maps, with a reference; null with *error. Not locked. */
+    /* Or 0. The object that mmap maps, with a reference; null with *error. Not locked. */
     struct vm_object *(*object)(struct vnode *vp, int *error);
-    /* Or 0. The contents, if they lie in memory and never change; else null. */
+    /* Or 0. The contents, if they are in memory and never change; else null. */
     const void *(*contents)(struct vnode *vp, uint32_t *size);
-    /* Or 0. With vp locked for reading: as write, or -EAGAIN, if it takes more than that, with nothing done. */
+    /* Or 0. With vp locked for reading: as write, or -EAGAIN, with nothing done, if that lock is not enough. */
     int (*overwrite)(struct vnode *vp, struct uio *uio);
-    /* Or 0. With vp locked: where block `n` of the file (block_size of getattr) is on which device. -EINVAL: a hole. */
+    /* Or 0. With vp locked: the device and sector of block `n` of the file (block_size of getattr). -EINVAL: a hole. */
     int (*place)(struct vnode *vp, uint32_t n, struct blockdev **device, uint32_t *sector);
 };
 
 struct vnode {
     const struct vnodeops *ops;
     struct mount *mount;
-    struct mount *mounted; /* the file system that is mounted here; of mount_table_lock */
+    struct mount *mounted; /* the file system that is mounted here; guarded by mount_table_lock */
     enum vtype type;
-    bool swapped; /* pages are put into its blocks (swap_file.h): not written, cut or mapped meanwhile. Of `lock` */
-    struct mapped *mapped; /* if it has a memory object (vnode_pager.h), else null. Of `lock` */
+    bool swapped; /* its blocks are swap space (swap_file.h): not written, cut or mapped meanwhile. Guarded by `lock` */
+    struct mapped *mapped; /* if it has a memory object (vnode_pager.h), else null. Guarded by `lock` */
     uint32_t rdev;
     struct lock lock;
-    int map_error; /* of a page that nobody has mapped any more and that could not be written: for fsync. Of `lock` */
+    int map_error; /* for fsync: a page could not be written after its last mapping went. Guarded by `lock` */
     /*
-     * If it is mapped, and with the lock alone: what is changed in the object's pages of these bytes is written, and
-     * with `discard` the pages go then. An error: some are as they were. `end`: behind `size` there is nothing any more
-     * in any page; it was `before`.
+     * If it is mapped; with the lock held exclusively. `flush`: writes changed pages of the object in this range, and
+     * with `discard` drops the pages then. An error: some are as they were. `end`: the file ends at `size` now, and did
+     * at `before`; clears all behind `size` in its pages.
      */
     int (*flush)(struct vnode *vp, uint64_t from, uint64_t to, bool discard);
     void (*end)(struct vnode *vp, uint64_t size, uint64_t before);
@@ -147,9 +147,9 @@ struct vnode {
 struct mount {
     const struct mountops *ops;
     TAILQ_ENTRY(mount) link;
-    struct vnode *covered; /* where it is mounted; null: the root of all */
+    struct vnode *covered; /* where it is mounted; null: the root of the system */
     bool read_only;
-    uint16_t number; /* st_dev: of those that are mounted, none has the same */
+    uint16_t number; /* st_dev: unique among mounted file systems */
     struct lock rename_lock;
     char path[64]; /* for statistics */
 };
@@ -161,7 +161,7 @@ struct statfs_out {
 struct mountops {
     int (*root)(struct mount *m, struct vnode **vpp);
     int (*sync)(struct mount *m);
-    /* -EBUSY: somebody has a file of it, and nothing has changed. Else the mount is gone. */
+    /* -EBUSY: a file of it is in use, and nothing has changed. Else the mount is gone. */
     int (*unmount)(struct mount *m);
     void (*statfs)(struct mount *m, struct statfs_out *to);
 };

@@ -6,17 +6,17 @@
 #include "fs/vnode.h"
 
 /*
- * The vnode as an open file, which takes the caller's reference over; 0: memory is out, and the reference is still his.
- * `kind` and `flags` as file_create has them.
+ * The vnode as an open file, which takes over the caller's reference; 0: memory is out, and the caller keeps the
+ * reference. `kind` and `flags` as for file_create.
  */
 struct file *vnode_file(struct vnode *vp, uint32_t kind, uint32_t flags);
 
-/* The vnode of a file, without a reference of its own: as long as the caller has the file. 0: it has none. */
+/* The vnode of a file, without a reference of its own: valid while the caller holds the file. 0: it has none. */
 struct vnode *vnode_of_file(const struct file *f);
 
-/* As ftruncate. -EFBIG: it may not be made so large (vfs.h). */
+/* As ftruncate. -EFBIG: the caller may not make it so large (vfs.h). */
 int vnode_resize(struct vnode *vp, int32_t size);
 
-/* What stat tells. -EOVERFLOW: a size that does not fit. */
+/* What stat returns. -EOVERFLOW: a size that does not fit. */
 int vnode_stat(struct vnode *vp, struct user_stat *to);
 #endif
