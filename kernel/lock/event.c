@@ -4,14 +4,14 @@
 #include "lib/compiler.h"
 #include "lock/threads.h"
 
-/* One that waits; it lies on the waiting thread's stack. */
+/* A waiter; it lies on the waiting thread's stack. */
 struct event_waiter {
     SLIST_ENTRY(event_waiter) link;
     struct thread *thread;
-    bool takes; /* and leaves the event cleared */
+    bool takes; /* clears the event, too */
 };
 
-/* Those whom a posting wakes, in their order, taken off the list: all that only wait, and the first that takes it. */
+/* The waiters that a posting wakes, in order, taken off the list: all that only wait, and the first that takes it. */
 static COLD struct event_waiters served(struct event *e)
 {
     e->posted = true;
@@ -47,7 +47,7 @@ void event_post(struct event *e)
     } else {
         wake = served(e);
     }
-    simple_unlock(&e->lock); /* the event itself may be gone as soon as one of them goes on */
+    simple_unlock(&e->lock); /* the event itself may be freed as soon as one of them runs */
     SLIST_FOREACH_SAFE(w, &wake, link, next)
         thread_unblock(w->thread);
     crit_sec_leave(s);
@@ -60,7 +60,7 @@ void event_clear(struct event *e)
     simple_lock_leave(&e->lock, s);
 }
 
-/* The lock is taken even if the event is posted already: its poster has let go of it then. */
+/* Takes the lock even if the event is posted already: so its poster has released it. */
 static inline __attribute__((always_inline)) void wait_or_take(struct event *e, bool takes)
 {
     crit_t s = simple_lock_enter(&e->lock);

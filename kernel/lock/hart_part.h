@@ -8,7 +8,7 @@
 
 struct lock_hart {
     uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64))); /* the algorithm's nodes */
-    uint32_t polls; /* somebody wants spin_poll to be called in each turn of a waiting loop (lock/spin/spin.h) */
+    uint32_t polls; /* nonzero: each iteration of a waiting loop calls spin_poll (lock/spin/spin.h) */
 };
 
 HART_PART_OF(lock)

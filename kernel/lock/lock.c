@@ -1,12 +1,12 @@
-/* Blocking locks (lock.h): what is done when somebody is in the way. */
-#define LOCK_FUNCTIONS 1 /* in an image without locks they are there, and nobody calls them */
+/* Blocking locks (lock.h): the slow paths, when another thread holds the lock or waits. */
+#define LOCK_FUNCTIONS 1 /* an image without locks has them, too, without a caller */
 #include "lock/lock.h"
 
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 #include "lock/threads.h"
 
-/* One that waits; it lies on the waiting thread's stack. */
+/* A waiter; it lies on the waiting thread's stack. */
 struct lock_waiter {
     STAILQ_ENTRY(lock_waiter) link;
     struct thread *thread;
@@ -15,7 +15,7 @@ struct lock_waiter {
 
 #define LOCK_SPIN_CYCLES 2000 /* about two thread switches with a wake-up on another hart */
 
-/* SPL_SCHED, because whoever grants the lock wakes threads, and no handler should come between. */
+/* SPL_SCHED, because granting the lock wakes threads, and no handler should run in between. */
 SIMPLE_LOCK_CLASS(lock_interlock_class, "interlock", SPL_SCHED);
 
 static const char *kind(const struct lock *l)
@@ -23,7 +23,7 @@ static const char *kind(const struct lock *l)
     return l->object.class->kind == LOCK_MUTEX ? "mutex" : "rw lock";
 }
 
-/* In the place of the owner, of a lock that was disowned. */
+/* The owner in the word of a lock that was disowned. */
 static const char no_thread[64] __attribute__((aligned(64)));
 #define NO_THREAD ((struct thread *)no_thread)
 
@@ -40,7 +40,7 @@ void lock_at_interrupt_level(const struct lock *l)
     panic("%s %s: used at interrupt level", kind(l), l->object.name);
 }
 
-/* From here on the word is the caller's: no compare-and-swap of another succeeds. */
+/* From here on only the caller changes the word: no other compare-and-swap succeeds. */
 static crit_t interlock_enter(struct lock *l)
 {
     crit_t s = simple_lock_enter(&l->interlock);
@@ -49,7 +49,7 @@ static crit_t interlock_enter(struct lock *l)
     return s;
 }
 
-/* If nobody waits, it is everybody's again. */
+/* If no thread waits, compare-and-swap may change the word again. */
 static void lock_settle(struct lock *l)
 {
     if (STAILQ_EMPTY(&l->waiting) && !l->upgrader) {
@@ -65,8 +65,8 @@ static void interlock_leave(struct lock *l, crit_t s)
 }
 
 /*
- * The same, and wakes those that hand_on has given the lock: when they go on, nobody touches the lock for its last
- * owner.
+ * The same, and wakes the threads that hand_on has granted the lock: once they run, the last owner does not access the
+ * lock any more.
  */
 static void interlock_leave_and_wake(struct lock *l, crit_t s, struct lock_waiter *granted)
 {
@@ -91,7 +91,7 @@ static void set_readers(struct lock *l, uint32_t n)
     l->word = n ? n * LOCK_WORD_READER | LOCK_WORD_SHARED | LOCK_WORD_QUEUED : LOCK_WORD_QUEUED;
 }
 
-/* Takes it if nobody is in the way, and nobody who asked before waits. */
+/* Acquires it if its state allows and no earlier thread waits. */
 static bool lock_try(struct lock *l, bool shared)
 {
     uint32_t readers = lock_word_readers(l->word);
@@ -104,7 +104,7 @@ static bool lock_try(struct lock *l, bool shared)
     return true;
 }
 
-/* Hands the lock, which has become freer, to those who may have it now: gives them, in their order. */
+/* Grants the lock, after a release, to the waiters that may hold it now: returns them, in order. */
 static struct lock_waiter *hand_on(struct lock *l)
 {
     struct lock_waiter *w = l->upgrader;
@@ -130,8 +130,8 @@ static struct lock_waiter *hand_on(struct lock *l)
 }
 
 /*
- * An owner that runs, on another hart, will probably let go before two thread switches are over, so it is cheaper to
- * stay awake for a while if nobody waits in the queue (in Mach, lock_wait_time). Whether the thread has the lock then.
+ * An owner that runs, on another hart, will probably release the lock before two thread switches are over, so spinning
+ * for a while is cheaper, if the queue is empty (in Mach, lock_wait_time). Returns whether the thread acquired it.
  */
 static bool spin_and_take(struct lock *l, unsigned how)
 {
@@ -150,7 +150,7 @@ static bool spin_and_take(struct lock *l, unsigned how)
     return false;
 }
 
-/* Called with the interlock, in its section; returns when the lock has been granted, without either. */
+/* Called with the interlock held, in its section; returns when the lock has been granted, with both left. */
 static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *attempt, crit_t s)
 {
     struct lock_waiter w = {.thread = curhart->thread, .shared = shared};
@@ -197,7 +197,7 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
-/* Who is in the way may be on the way out, or only look. */
+/* A set QUEUED may only mean that another thread releases the lock, or examines it. */
 static __attribute__((noinline)) bool take_if_free(struct lock *l, unsigned how)
 {
     crit_t s = interlock_enter(l);
@@ -223,13 +223,13 @@ static _Noreturn void not_held(const struct lock *l, const char *what)
           owner_name(l), lock_places(&l->object));
 }
 
-/* A mutex has one holder at all times: it is upgraded from the beginning. */
+/* A mutex is always held exclusively: it is upgraded from the beginning. */
 static bool upgraded_already(const struct lock *l)
 {
     return l->object.class->kind == LOCK_MUTEX && lock_write_held(l);
 }
 
-/* The only reader, and nobody waits. */
+/* It is the only reader, and no thread waits. */
 static bool upgrade_at_once(struct lock *l)
 {
     return l->word == (LOCK_WORD_READER | LOCK_WORD_SHARED) &&
@@ -252,7 +252,7 @@ static bool upgrade(struct lock *l, unsigned how, struct lock_attempt *attempt, 
     if (how & LOCK_CONDITIONAL || l->upgrader) {
         LOCK_HOOK_FAILED(&l->object, attempt);
         struct lock_waiter *granted = 0;
-        if (!(how & LOCK_CONDITIONAL)) { /* the other waits for this one to leave, which is the one thing it can do */
+        if (!(how & LOCK_CONDITIONAL)) { /* the other waits for this one to leave, so this one must leave */
             LOCK_HOOK_RELEASED(&l->object, site);
             set_readers(l, readers - 1);
             granted = hand_on(l);
@@ -309,7 +309,7 @@ void lock_done_slow(struct lock *l, bool released)
     interlock_leave_and_wake(l, s, hand_on(l));
 }
 
-/* From `owner` to `next`, and those who wait go on waiting. */
+/* From `owner` to `next`; waiters go on waiting. */
 static void lock_change_owner(struct lock *l, struct thread *owner, struct thread *next, const char *what)
 {
     if (atomic_cas_release(&l->word, (uint32_t)(uintptr_t)owner, (uint32_t)(uintptr_t)next))
@@ -339,7 +339,7 @@ void lock_adopt(struct lock *l)
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
-/* Disowning was the end of its hold: so there is none to tell of. */
+/* Disowning ended the hold: there is no release to report. */
 void lock_done_disowned(struct lock *l)
 {
     lock_check_context(l);
@@ -357,7 +357,7 @@ void lock_init(struct lock *l, struct lock_class *class, const char *name)
     *l = (struct lock)LOCK(name, *class);
 }
 
-/* Who let go of it before may still be on the way out of the interlock: the word is free a few instructions earlier. */
+/* Its last holder may still be leaving the interlock: the word is free a few instructions earlier. */
 void lock_destroy(struct lock *l)
 {
     crit_t s = simple_lock_enter(&l->interlock);

@@ -1,23 +1,23 @@
 /*
- * Blocking locks: a thread that finds one taken sleeps until it has it. They are for thread context only and may be
- * held while the thread sleeps for something else, across an I/O for example. Paper `mach`, sections 1, 3 and 5:
- * mutual exclusion locks are read/write locks, and a lock's class alone says which it is, so a definition can begin as
- * a mutex, which is easier to debug, and become a read/write lock without a change to the code that uses it:
+ * Blocking locks: a thread that finds one held sleeps until it gets it. They are for thread context only and may be
+ * held while the thread sleeps for another reason, across an I/O for example. Paper `mach`, sections 1, 3 and 5: mutual
+ * exclusion locks are read/write locks, and a lock's class alone says which it is, so a definition can begin as a
+ * mutex, which is easier to debug, and become a read/write lock without a change to the code that uses it:
  *
  *   DEFINE_MUTEX(mount_table_lock, "mount table");      or DEFINE_RW_LOCK(...)
- *   lock_read(&mount_table_lock); ... lock_done(&mount_table_lock);     a mutex is taken alone here
+ *   lock_read(&mount_table_lock); ... lock_done(&mount_table_lock);     a mutex is exclusive here too
  *
- * Order: whoever waits gets the lock in the order in which he asked, and is handed it by the one that lets go (who
- * finds the owner running on another hart stays awake for LOCK_SPIN_CYCLES first, and has no place in the queue
- * until then). Readers that stand next to each other get it together; a reader does not pass a writer that waits, so
- * neither starves. Only a reader that wants the lock alone passes all who wait: they wait for him.
+ * Order: waiting threads get the lock in order of arrival, handed over by the thread that releases it. (A thread that
+ * finds the owner running on another hart first spins for LOCK_SPIN_CYCLES, and has no place in the queue until then.)
+ * Adjacent readers in the queue get it together; a reader does not pass a waiting writer, so neither starves. Only a
+ * reader that upgrades passes all waiters: they wait for it.
  *
- * Locking: a lock that is free, or that nobody waits for, is taken and let go by one compare-and-swap of its word
- * (lock_word.h), in no section: under every scheme that costs the same. Else the interlock, a simple lock, guards all
- * that follows it, and the word with it; it is held for a few instructions at a time, never by a thread that waits. It
- * is taken below every simple lock but the scheduler's.
+ * Locking: a lock that is free, or that has no waiters, is acquired and released by one compare-and-swap of its word
+ * (lock_word.h), outside any section, so at the same cost under every scheme. Else the interlock, a simple lock, guards
+ * the word and the members that follow the interlock; it is held for a few instructions at a time, never while a thread
+ * sleeps. It is taken below every simple lock but the scheduler's.
  *
- * Errors, always caught, by panic: use at interrupt level; taking again what the thread has for itself; letting go of
+ * Errors, always caught, by panic: use at interrupt level; acquiring again what the thread holds exclusively; releasing
  * what is not held. An image with LOCK_DEBUG catches more (lock/lock_debug.h).
  */
 #ifndef LOCK_LOCK_H
@@ -37,7 +37,7 @@ STAILQ_HEAD(lock_waiters, lock_waiter);
 
 struct lock {
     struct lock_object object;
-    volatile uint32_t word;           /* who has it (lock_word.h) */
+    volatile uint32_t word;           /* its holder (lock_word.h) */
     struct simple_lock interlock;
     struct lock_waiter *upgrader;     /* the reader that waits for the others to leave, or 0 */
     struct lock_waiters waiting;      /* the others, in the order in which they asked; all 0 until one has waited */
@@ -59,18 +59,18 @@ extern struct lock_class lock_interlock_class;
     static struct lock id = LOCK(lock_name, id##_class)
 
 void lock_init(struct lock *l, struct lock_class *class, const char *name);
-void lock_destroy(struct lock *l); /* before its memory goes; panics if anybody has it or waits */
+void lock_destroy(struct lock *l); /* before its memory is freed; panics if it has a holder or waiters */
 
 /*
- * A lock that another thread is to let go of than took it, as that of a buffer whose I/O goes on without its thread:
- * who has it alone disowns it, and it stays taken; whoever is to let go of it adopts it first. Panics if the owner is
- * another.
+ * For a lock that another thread than its owner releases, as that of a buffer whose I/O goes on without its thread:
+ * the owner disowns it, and it stays held; the thread that releases it adopts it first. Panics if another thread owns
+ * it.
  */
 void lock_disown(struct lock *l);
 void lock_adopt(struct lock *l);
-void lock_done_disowned(struct lock *l); /* adopted and let go of at once, by one compare-and-swap */
+void lock_done_disowned(struct lock *l); /* adopts and releases it, by one compare-and-swap */
 
-/* The rare halves of the inline functions below. `released`: the hook RELEASED has been called. */
+/* The slow paths of the inline functions below. `released`: the hook RELEASED has been called. */
 void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt);
 bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt);
 bool lock_upgrade(struct lock *l, unsigned how, struct lock_attempt attempt);
@@ -83,7 +83,7 @@ static inline void lock_check_context(const struct lock *l)
         lock_at_interrupt_level(l);
 }
 
-/* Whether it could be taken at once, by one compare-and-swap. */
+/* Tries to acquire it by one compare-and-swap; returns whether it did. */
 static inline __attribute__((always_inline)) bool lock_take(struct lock *l, unsigned how)
 {
     if (how & LOCK_SHARED && l->object.class->kind == LOCK_RW)
@@ -123,25 +123,25 @@ static inline bool lock_try_write(struct lock *l)
 }
 
 /*
- * A reader wants the lock alone. False: another reader had asked for the same; this one has let go of the lock, as
- * each would wait for the other, and what it read may have changed. (In Mach the same, with true for false.)
+ * Upgrades a reader. False: another reader's upgrade was already waiting; this one has released the lock, as each would
+ * wait for the other, and what it read may have changed. (Mach does the same, with true for false.)
  */
 static inline bool lock_read_to_write(struct lock *l)
 {
     return lock_upgrade(l, LOCK_UPGRADE, LOCK_HOOK_ATTEMPT(&l->object, LOCK_UPGRADE));
 }
 
-/* The same if it is the only reader; false: it goes on as a reader. */
+/* Upgrades it if it is the only reader; false: it is still a reader. */
 static inline bool lock_try_read_to_write(struct lock *l)
 {
     return lock_upgrade(l, LOCK_UPGRADE | LOCK_CONDITIONAL,
                         LOCK_HOOK_ATTEMPT(&l->object, LOCK_UPGRADE | LOCK_CONDITIONAL));
 }
 
-/* Who has it alone goes on as a reader; readers that wait next get in. */
+/* The owner becomes a reader; the waiting readers at the head of the queue get the lock. */
 void lock_write_to_read(struct lock *l);
 
-/* Let go, whichever way it was taken. */
+/* Releases it, whether held for reading or exclusively. */
 static inline void lock_done(struct lock *l)
 {
     lock_check_context(l);
@@ -155,11 +155,11 @@ static inline void lock_done(struct lock *l)
     lock_done_slow(l, mine);
 }
 
-/* The same of a mutex, which nobody has but alone, and so without a look which: half of the code, at each place. */
+/* The same for a mutex, which is always held exclusively: without that check it is half the code at each call. */
 static inline void mutex_unlock(struct lock *l)
 {
 #if LOCK_HOOKS
-    lock_done(l); /* what is not held is to be told, too */
+    lock_done(l); /* so that the hooks report what is not held, too */
 #else
     lock_check_context(l);
     LOCK_HOOK_RELEASED(&l->object, LOCK_HERE());
@@ -168,7 +168,7 @@ static inline void mutex_unlock(struct lock *l)
 #endif
 }
 
-/* A read/write lock's, without a look at its class. */
+/* lock_read of a read/write lock, without a check of its class. */
 static inline void rw_lock_read(struct lock *l)
 {
     struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, LOCK_SHARED);
@@ -182,7 +182,7 @@ static inline void rw_lock_read(struct lock *l)
 #define mutex_lock(l) lock_write(l)
 #define mutex_try(l) lock_try_write(l)
 
-/* Whether this thread has the lock alone. */
+/* Whether this thread holds the lock exclusively. */
 static inline bool lock_write_held(const struct lock *l)
 {
     struct thread *owner = lock_word_owner(l->word);
@@ -190,8 +190,8 @@ static inline bool lock_write_held(const struct lock *l)
 }
 
 /*
- * Build option locks=none: a floor, for one thread on one hart that has what it uses to itself (run=file-cost).
- * Blocking locks are nothing.
+ * Build option locks=none: a lower bound, for one thread on one hart that shares nothing (run=file-cost). Operations on
+ * blocking locks do nothing.
  */
 #if LOCKS_NONE && !defined LOCK_FUNCTIONS
 #define lock_read(l) ((void)(l))

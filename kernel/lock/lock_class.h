@@ -1,7 +1,7 @@
 /*
- * What every lock begins with, simple (simple_lock.h) or blocking: its class and its name. Locks that guard the same
- * kind of thing share a class: what is checked and counted, is checked and counted for a class. All classes of
- * an image lie side by side, from lock_classes to lock_classes_end.
+ * The first members of every lock, simple (simple_lock.h) or blocking: its class and its name. Locks that guard the
+ * same kind of object share a class; checks and counts are per class. All classes of an image are contiguous, from
+ * lock_classes to lock_classes_end.
  *
  * The simulator reads class, name and kind of a lock in memory, at these offsets (sim/harness/README.md).
  */
@@ -17,7 +17,7 @@ struct lock_class {
     const char *name;
     uint8_t kind;  /* enum lock_kind */
     uint8_t level; /* of a simple lock: the highest level at which any handler takes it (sync/spl.h) */
-    uint8_t tree;  /* two of them are taken by their place in a tree, which their owner knows, not by address */
+    uint8_t tree;  /* two of them are ordered by their place in a tree, which their user knows, not by address */
 };
 
 struct lock_object {

@@ -1,7 +1,7 @@
 /*
- * The counters of lock statistics (lock/lock_stats.h): each hart has a table of its own, with an entry for each pair
- * of call site and class. It counts there with interrupts off on chip. All that is done for each acquisition is inline
- * here, because the code that counts displaces the code it counts for from the cache.
+ * The counters of lock statistics (lock/lock_stats.h): each hart has its own table, with an entry for each pair of call
+ * site and class, and updates it with interrupts off on chip. All that each acquisition executes is inline here,
+ * because the counting code displaces the code it measures from the cache.
  */
 #ifndef LOCK_LOCK_COUNTS_H
 #define LOCK_LOCK_COUNTS_H
@@ -27,13 +27,13 @@ struct lock_site {
 };
 
 struct lock_site_table {
-    struct lock_site site[LOCK_SITES + 1]; /* the last counts what finds no room */
+    struct lock_site site[LOCK_SITES + 1]; /* the last counts for all sites that do not fit */
 };
 
 extern struct lock_site_table lock_sites[MAX_HARTS];
 extern volatile uint32_t lock_stats_epoch;
 
-/* The entry of this pair, made if it is not there; the last one if the table is full. */
+/* The entry of this pair, created if it is absent; the last entry if the table is full. */
 static inline struct lock_site *lock_site_find(struct lock_site_table *t, uintptr_t pc, const struct lock_class *class)
 {
     uint32_t hash = ((uint32_t)pc >> 2 ^ (uint32_t)(uintptr_t)class << 3) * 2654435761u >> 24;

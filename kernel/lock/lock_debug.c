@@ -16,9 +16,9 @@
 #include "sync/handler_level.h"
 
 static struct lock_order lock_debug_order;
-static struct spin order_lock; /* lets one hart at a time add to it; no lock that is itself checked */
+static struct spin order_lock; /* lets one hart at a time add to it; a raw spin lock, as it is not itself checked */
 
-/* What a panic does to print is not judged. */
+/* Locks that a panic takes to print are not checked. */
 #define BREACH(...)             \
     do {                        \
         if (!panicking())       \
@@ -35,7 +35,7 @@ static bool at_interrupt_level(void)
     return sync_hart()->intr_depth || sync_hart()->in_softint;
 }
 
-/* "function+0x12"; a panic is under way, so one hart at a time writes `text`. */
+/* "function+0x12"; in a panic, so one hart at a time writes `text`. */
 static void name_place(char *text, unsigned size, uintptr_t pc)
 {
     uint32_t offset;
@@ -115,7 +115,7 @@ static __attribute__((noinline)) void check_addresses(const struct lock_held *he
                o->name, held->object->name, o->class->name, lock_places(held->object));
 }
 
-/* Of each that is held: of those whose order is known nothing else is looked at. */
+/* Checks each held lock: if its order is known, nothing but its class is read. */
 static void lock_debug_check_order(const struct lock_held_list *list, const struct lock_object *o, uint32_t fp)
 {
     const struct lock_class *class = o->class;
@@ -123,7 +123,7 @@ static void lock_debug_check_order(const struct lock_held_list *list, const stru
     unsigned to = class_number(class);
     for (const struct lock_held *held = list->entry; held != end; held++) {
         if (held->class == class)
-            check_addresses(held, o); /* an upgrade's own is neither above nor below */
+            check_addresses(held, o); /* a lock being upgraded is not ordered against itself */
         else if (unlikely(!lock_order_knows(&lock_debug_order, class_number(held->class), to)))
             add_to_order(held, o, fp);
     }
@@ -147,7 +147,7 @@ static void check_again(const struct lock_object *o, const struct lock_held *hel
     }
 }
 
-/* Whoever holds it, in a section of the lock's level, can be interrupted by this one, which then waits for ever. */
+/* A holder, in a section of the lock's level, could be interrupted by this handler, which would wait for ever. */
 static void check_handler(const struct lock_object *o, unsigned how)
 {
     unsigned level = handler_level[curhart->id];

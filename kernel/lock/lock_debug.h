@@ -1,21 +1,21 @@
 /*
- * Checks of how locks are used, in images with LOCK_DEBUG (paper `mach`, section 5: one option of the build says
- * whether the lock routines check). Each breach panics, with the places where the lock was locked and unlocked last, a
- * backtrace, and all locks that are held. Caught at the attempt, so before anything deadlocks:
+ * Checks of how locks are used, in images with LOCK_DEBUG (paper `mach`, section 5: one build option decides whether
+ * the lock routines check). Each violation panics, with the places where the lock was last locked and unlocked, a
+ * backtrace, and all held locks. Caught at the attempt, so before a deadlock:
  *
- *   - taking again what the hart or thread has, for reading too
- *   - letting go of, upgrading or downgrading what it has not
+ *   - acquiring again what the hart or thread holds, for reading too
+ *   - releasing, upgrading or downgrading what it does not hold
  *   - a simple lock outside a section of its class's level (sync/sync.h)
- *   - a blocking lock while the hart holds a simple lock; giving up the hart with one; a thread that ends with a lock
- *   - lock order: wanting a class of lock that was held before while this one was wanted, directly or over others; both
- *     call paths are shown the first time. Two locks of one class go by address (lock/lock_pair.h), if not by a tree. A
- *     conditional attempt cannot deadlock and may go against the order.
+ *   - a blocking lock while the hart holds a simple lock; a thread switch with one held; a thread exit with a lock held
+ *   - lock order: acquiring class A with B held, if B was acquired before with A held, directly or through others; both
+ *     call paths are printed the first time. Two locks of one class are ordered by address (lock/lock_pair.h) or by a
+ *     tree. A conditional attempt cannot deadlock and may violate the order.
  *
- * Assertions, for the beginning of functions that expect a lock: without LOCK_DEBUG they are nothing.
+ * Assertions, for the beginning of functions that expect a lock; without LOCK_DEBUG they do nothing.
  *
  *   simple_lock_assert_held(l)  simple_lock_assert_not_held(l)    by this hart
- *   lock_assert_held(l)         lock_assert_not_held(l)           by this thread, for reading or alone
- *   lock_assert_write_held(l)                                     by this thread, alone
+ *   lock_assert_held(l)         lock_assert_not_held(l)           by this thread, for reading or exclusively
+ *   lock_assert_write_held(l)                                     by this thread, exclusively
  */
 #ifndef LOCK_LOCK_DEBUG_H
 #define LOCK_LOCK_DEBUG_H
@@ -29,19 +29,19 @@ struct simple_lock;
 #if LOCK_DEBUG
 struct lock_held;
 
-/* `masked`: interrupts were off on chip. `fp`: the frame from which a backtrace begins with whoever wants the lock. */
+/* `masked`: interrupts were off on chip. `fp`: the frame where a backtrace starts at the caller. */
 void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, uint32_t fp);
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what);
 void lock_assert_object(const struct lock_object *o, bool held, bool alone);
 
 /*
- * The hart gives up its thread, and holds locks of the scheduler's class alone, and `held`; the thread ends, and holds
+ * The hart switches threads: it holds only `held` and locks of the scheduler's class. The thread ends: it holds
  * none.
  */
 void lock_check_switch(const struct lock_class *scheduler, const struct simple_lock *held);
 void lock_check_exit(void);
 
-/* The hart is about to wait for other harts, which may want what it holds: it holds no simple lock. */
+/* The hart is about to wait for other harts, which may wait for what it holds: it must hold no simple lock. */
 void lock_check_waits_for_harts(void);
 
 /* " (locked at ..., unlocked at ...)", for a panic's message. */

@@ -1,9 +1,9 @@
 /*
- * What each hart (simple locks) and each thread (blocking locks) holds, since when and taken where: kept in images with
- * LOCK_DEBUG, which check by it, or LOCK_STATS, which take the times from it.
+ * The locks that each hart (simple locks) and each thread (blocking locks) holds, with time and place of acquisition:
+ * kept in images with LOCK_DEBUG, for the checks, or LOCK_STATS, for the times.
  *
  * Locking: a hart's list is changed by that hart alone with interrupts off on chip; a thread's list by that thread
- * alone. Others look at them in a panic, and in the monitor, where what they see may be out of date.
+ * alone. Other harts read them in a panic, and in the monitor, where the lists may be out of date.
  */
 #ifndef LOCK_LOCK_HELD_H
 #define LOCK_LOCK_HELD_H
@@ -14,7 +14,7 @@
 #include "arch/hart.h"
 #include "lock/threads.h"
 
-#define LOCK_HELD_MOST 48 /* by one hart or thread, with the buffers of a run (fs/buf.h); more panics */
+#define LOCK_HELD_MOST 48 /* by one hart or thread, with the buffers of a run (fs/buf.h); one more panics */
 
 struct lock_held {
     struct lock_object *object;
@@ -30,11 +30,11 @@ struct lock_held {
 struct lock_held_list {
     uint32_t count;
     struct lock_held entry[LOCK_HELD_MOST];
-} __attribute__((aligned(64))); /* no hart's in a line with another's */
+} __attribute__((aligned(64))); /* no two harts share a line */
 
 extern struct lock_held_list lock_held_by_harts[MAX_HARTS];
 
-/* That of this hart, for simple locks, and of the thread that runs, for blocking ones. */
+/* The list of this hart, for simple locks, and of the running thread, for blocking ones. */
 static inline struct lock_held_list *lock_held_by_hart(void)
 {
     return &lock_held_by_harts[curhart->id];
@@ -50,7 +50,7 @@ static inline struct lock_held_list *lock_held_list_for(const struct lock_object
     return o->class->kind == LOCK_SIMPLE ? lock_held_by_hart() : lock_held_by_thread();
 }
 
-/* 0: it is not there. The last taken is found first. */
+/* 0: absent. The search starts at the last acquired. */
 static inline struct lock_held *lock_held_find(struct lock_held_list *list, const struct lock_object *o)
 {
     for (struct lock_held *h = list->entry + list->count; h-- != list->entry;)
@@ -72,7 +72,7 @@ static inline struct lock_held *lock_held_add(struct lock_held_list *list, struc
     return h;
 }
 
-/* Locks need not go in the order in which they came. */
+/* Locks need not be released in the reverse order of acquisition. */
 static inline void lock_held_remove(struct lock_held_list *list, struct lock_held *held)
 {
     struct lock_held *last = &list->entry[--list->count];
@@ -80,7 +80,7 @@ static inline void lock_held_remove(struct lock_held_list *list, struct lock_hel
         held[0] = held[1];
 }
 
-/* Print what is in a list: of the thread or hart of that number; of all harts. */
+/* Print a list, of the thread or hart of that number, or of all harts. */
 void lock_held_print(const char *what, unsigned id, const struct lock_held_list *list);
 void lock_held_print_harts(void);
 #else

@@ -9,11 +9,11 @@
 #include "lock/lock_held.h"
 
 #if LOCK_STATS
-/* Where the acquisition under way counts, or that of a lock that is held. */
+/* Where an acquisition in progress counts, or that of a held lock. */
 #define COUNTS(acquisition, object) lock_counts_here(&(acquisition)->counted, object, (acquisition)->site)
 #endif
 
-/* Lists and counters belong to a hart: no interrupt and no thread switch comes between. */
+/* Lists and counters belong to a hart: masks interrupts, and so thread switches. */
 static inline uint32_t lock_hooks_mask(void)
 {
     return csr_read_clear(mstatus, MSTATUS_MIE) & MSTATUS_MIE;
@@ -24,7 +24,7 @@ static inline void unmask(uint32_t saved)
     csr_set(mstatus, saved);
 }
 
-/* A mutex is taken alone, whatever its user asks for. */
+/* A mutex is always exclusive, whatever its user asks for. */
 static unsigned effective(const struct lock_object *o, unsigned how)
 {
     return o->class->kind == LOCK_RW ? how : how & ~LOCK_SHARED;

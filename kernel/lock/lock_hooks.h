@@ -1,16 +1,16 @@
 /*
- * What locks of every kind do at each step of an acquisition. Always a probe mark, at no cost, with the lock's
- * address, so that the simulator counts and times from outside; in an image with LOCK_DEBUG or LOCK_STATS also a call,
- * with the cycle of the mark, and with interrupts off on chip for as long as it takes, to what is checked
- * (lock/lock_debug.h) and counted (lock/lock_stats.h).
+ * What locks of every kind do at each step of an acquisition. Always a probe mark, at no cost, with the lock's address,
+ * so that the simulator counts and times from outside; in an image with LOCK_DEBUG or LOCK_STATS also a call, with the
+ * cycle of the mark, and with interrupts off on chip while it lasts, of the checks (lock/lock_debug.h) and the counting
+ * (lock/lock_stats.h).
  *
- *   ATTEMPT      somebody wants it; its place is the call site of the acquisition, which both ways of counting report
- *   MISS         it has to wait
- *   BLOCK        it goes to sleep for it: a forced reschedule (paper `mach`, section 5)
- *   ACQUIRED     it has it
- *   FAILED       it does not get it: a conditional attempt, or an upgrade that another reader asked for before
- *   RELEASED     it lets go; an upgrade that succeeds is RELEASED and ACQUIRED at once
- *   DOWNGRADED   it goes on holding it, but for reading; no mark: the hold goes on
+ *   ATTEMPT      an acquisition begins; the mark's place is its call site, which both ways of counting report
+ *   MISS         it must wait
+ *   BLOCK        it sleeps: a forced reschedule (paper `mach`, section 5)
+ *   ACQUIRED     it holds the lock
+ *   FAILED       it fails: a conditional attempt, or an upgrade where another reader's upgrade already waits
+ *   RELEASED     it releases the lock; an upgrade that succeeds is RELEASED and ACQUIRED at once
+ *   DOWNGRADED   it now holds the lock for reading; no mark: the hold goes on
  */
 #ifndef LOCK_LOCK_HOOKS_H
 #define LOCK_LOCK_HOOKS_H
@@ -20,14 +20,14 @@
 #include "arch/probe.h"
 #include "lock/lock_class.h"
 
-/* How a lock is wanted; 0: alone, and as long as it takes. */
+/* How a lock is acquired; 0: exclusively, unconditionally. */
 #define LOCK_SHARED 1      /* with other readers */
 #define LOCK_CONDITIONAL 2 /* only if it is free */
-#define LOCK_UPGRADE 4     /* by one that has it for reading, and wants it alone */
+#define LOCK_UPGRADE 4     /* from reading to exclusive */
 
 #define LOCK_HOOKS (LOCK_DEBUG || LOCK_STATS)
 
-/* One acquisition under way; in a plain image it is empty. */
+/* One acquisition in progress; in a plain image it is empty. */
 struct lock_attempt {
 #if LOCK_HOOKS
     uintptr_t site;

@@ -1,7 +1,7 @@
 /* The graph of lock order (lock_order.h). */
 #include "lock/lock_order.h"
 
-/* The edges of a shortest way from class `at` to class `goal`, found breadth first; 0: there is none. */
+/* The edges of a shortest path from class `at` to class `goal`, found breadth first; 0: there is none. */
 static unsigned find_way(const struct lock_order *g, unsigned at, unsigned goal, const struct lock_order_edge **way)
 {
     const struct lock_order_edge *into[LOCK_ORDER_CLASSES] = {0}; /* the edge by which a class was first reached */

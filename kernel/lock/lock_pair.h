@@ -1,7 +1,7 @@
 /*
- * Two locks of one class at once, as for dup2(X, Y) while another thread does dup2(Y, X): the one at the lower address
- * first, so that no two threads can each have what the other wants (paper `mach`, sections 3.2 and 4.5). The
- * two may be the same lock, which is then taken once.
+ * Acquires two locks of one class, as for dup2(X, Y) while another thread does dup2(Y, X): the lower address first, so
+ * that no two threads can each hold what the other waits for (paper `mach`, sections 3.2 and 4.5). The two may be the
+ * same lock, which is then acquired once.
  */
 #ifndef LOCK_LOCK_PAIR_H
 #define LOCK_LOCK_PAIR_H

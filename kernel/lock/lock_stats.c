@@ -21,7 +21,7 @@ void lock_stats_clear(void)
     __atomic_fetch_add(&lock_stats_epoch, 1, __ATOMIC_RELAXED);
 }
 
-/* Its hart may be counting: two copies that are alike hold no half-written sum. */
+/* Its hart may be counting: two equal copies hold no half-written sum. */
 static struct lock_counts steady(const struct lock_site *s)
 {
     struct lock_counts once, again;

@@ -1,13 +1,13 @@
 /*
- * The word of a blocking lock (lock.h): who has it and whether anybody is in the way, so that taking a free lock and
- * letting go of one that nobody waits for is one compare-and-swap each.
+ * The word of a blocking lock (lock.h): its holder and whether a thread is queued, so that acquiring a free lock and
+ * releasing one without waiters is one compare-and-swap each.
  *
  *   0                              free
- *   thread | flags                 who has it alone (threads are aligned to 64 bytes)
+ *   thread | flags                 the owner, exclusively (threads are aligned to 64 bytes)
  *   n << 8 | SHARED | flags        n readers
  *
- * With QUEUED set no short way succeeds: then only the holder of the interlock changes the word. It is set by who takes
- * the interlock, and stays set as long as anybody waits.
+ * With QUEUED set no fast path succeeds: then only the holder of the interlock changes the word. The thread that takes
+ * the interlock sets it, and it stays set as long as any thread waits.
  */
 #ifndef LOCK_LOCK_WORD_H
 #define LOCK_LOCK_WORD_H
@@ -34,7 +34,7 @@ static inline uint32_t lock_word_readers(uint32_t word)
     return word & LOCK_WORD_SHARED ? word / LOCK_WORD_READER : 0;
 }
 
-/* One more reader, if nobody has it alone and nobody is queued. */
+/* One more reader, if the lock has no owner and none is queued. */
 static inline __attribute__((always_inline)) bool lock_word_add_reader(volatile uint32_t *word)
 {
     __asm__ goto("1: lr.w t0, (%0)\n beqz t0, 2f\n andi t1, t0, %3\n addi t1, t1, -%1\n bnez t1, %l[not_so]\n"
@@ -48,7 +48,7 @@ not_so:
     return false;
 }
 
-/* One reader less, if there are readers and nobody is queued. */
+/* One reader less, if the lock has readers and none is queued. */
 static inline __attribute__((always_inline)) bool lock_word_drop_reader(volatile uint32_t *word)
 {
     __asm__ goto(

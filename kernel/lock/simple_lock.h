@@ -1,13 +1,13 @@
 /*
- * Simple locks: a hart that finds one taken spins. They are what makes a critical section hold between harts: a scheme
- * masks only the hart it runs on (sync/sync.h). A lock is declared with its name and a class, whose level is the
- * highest at which any handler takes it, and is held only inside a section of at least that level, so that no interrupt
- * on the same hart can want it. How harts wait is the image's algorithm (lock/spin/spin.h); the owner, a hart, is
- * recorded always.
+ * Simple locks: a hart that finds one held spins. They make a critical section exclusive between harts: a scheme masks
+ * only the hart it runs on (sync/sync.h). A lock is declared with its name and a class, whose level is the highest at
+ * which any handler takes it, and is held only inside a section of at least that level, so that no interrupt on the
+ * same hart can take it. How harts wait is the image's algorithm (lock/spin/spin.h); the owner, a hart, is always
+ * recorded.
  *
  *   crit_t s = simple_lock_enter(&lock); ... simple_lock_leave(&lock, s);     section and lock together
  *
- * A lock is free when all of it but the object is 0. One in memory that will be reused ends with simple_lock_destroy.
+ * A lock is free when all of it but the object is 0. Before its memory is reused, it is given to simple_lock_destroy.
  *
  * Errors: taking a lock that this hart holds, or releasing one that it does not, panics with the lock's name.
  */
@@ -43,7 +43,7 @@ static inline bool simple_lock_held(const struct simple_lock *l)
     return spin_is_held(&l->spin);
 }
 
-/* Whether the lock could be taken at once. */
+/* Takes the lock if it is free; returns whether it did. */
 static inline bool simple_lock_try(struct simple_lock *l)
 {
     struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, LOCK_CONDITIONAL);

@@ -1,6 +1,6 @@
 /*
- * Spin locks that are one word, which holds the owner: lock/spin/tas.h and ttas.h. The algorithm has defined SPIN_TAKEN
- * before, the bits that are set in the word besides while it is taken, and gives spin_try and spin_wait.
+ * Spin locks of one word, which holds the owner: lock/spin/tas.h and ttas.h. The algorithm defines SPIN_TAKEN first,
+ * the bits that are also set in the word while the lock is held, and provides spin_try and spin_wait.
  */
 #define SPIN_FIFO 0
 

@@ -1,13 +1,13 @@
 /*
- * CLH lock: harts that wait form a queue; each puts a node at its tail and spins on the node before it. Who releases
- * clears its own node with one store, whether or not anybody waits, and leaves it to its successor: nodes wander.
+ * CLH lock: waiting harts form a queue; each puts a node at its tail and spins on the node before it. A hart that
+ * releases clears its node with one store, whether or not a hart waits, and leaves it to its successor: nodes migrate.
  * First come, first served (Craig 1993; Magnusson, Landin and Hagersten 1994; here with the holder's node in the lock,
  * so that a caller need not keep it: Scott, Shared-Memory Synchronization, 2013).
  *
- * A lock that was used once keeps a node, its tail: the first user leaves the one it came with. A hart has a few nodes
- * at hand, in slots, one for each lock that it waits for: having got one, it puts the predecessor's node into the slot.
- * A slot is claimed before its node is looked at: a handler between two instructions here may exchange the nodes of
- * slots that are free.
+ * A lock that was used once keeps a node, its tail: the first user leaves its own. A hart has a few spare nodes, in
+ * slots, one for each lock that it waits for: having acquired it, it puts the predecessor's node into the slot. A
+ * slot is claimed before its node is read: a handler between two instructions here may exchange the nodes of free
+ * slots.
  */
 #include <stddef.h>
 
@@ -17,8 +17,8 @@
 #define CLH_SLOTS 16 /* locks that a hart can wait for at a time: one a level of interrupts */
 
 struct clh_node {
-    volatile uint32_t waits;    /* who stands behind it has to */
-    struct hart *volatile hart; /* whose node it is now */
+    volatile uint32_t waits;    /* the next hart in the queue must wait */
+    struct hart *volatile hart; /* its present owner */
     struct clh_node *next_returned;
 } __attribute__((aligned(64))); /* a cache line each */
 
@@ -28,8 +28,8 @@ struct clh_slot {
 };
 
 struct spin {
-    volatile uint32_t tail;          /* the last node of the queue; 0: never used */
-    struct clh_node *volatile holder; /* the node of the hart that has it */
+    volatile uint32_t tail;          /* last node of the queue; 0: never used */
+    struct clh_node *volatile holder; /* the node of the holder */
 };
 
 typedef struct {
@@ -39,11 +39,11 @@ typedef struct {
 
 _Static_assert(CLH_SLOTS * sizeof(struct clh_slot) <= HART_SPIN_SPACE, "clh.h: slots");
 
-struct clh_node *clh_fresh(void); /* a node that no one uses; panics if there is none */
+struct clh_node *clh_fresh(void); /* an unused node; panics if there is none */
 void clh_give_back(struct clh_node *n);
 
 #define SPIN_COUNTS_NODES 1
-unsigned spin_nodes_in_use(void); /* of locks and of harts: a test looks that it does not grow (init/main.c) */
+unsigned spin_nodes_in_use(void); /* of locks and of harts: a test checks that it does not grow (init/main.c) */
 
 static inline struct hart *spin_owner(const struct spin *s)
 {
@@ -102,9 +102,9 @@ static inline void spin_wait(struct spin *s, spin_place_t place)
 }
 
 /*
- * The tail is replaced if its node is clear, and only if nobody has replaced it since: a compare-and-swap would not do,
- * as the same node may have left the queue and come back. Not a loop that the specification promises to end, for
- * the load between LR and SC; here it ends (hw/cpu/README.md, "Atomics").
+ * Replaces the tail if its node is clear, and only if no hart has replaced it since: a compare-and-swap would not do,
+ * as the same node may have left the queue and come back. The specification does not promise that this loop ends,
+ * because of the load between LR and SC; here it ends (hw/cpu/README.md, "Atomics").
  */
 static inline __attribute__((always_inline)) bool clh_replace_clear_tail(struct spin *s, struct clh_slot *slot)
 {
@@ -159,7 +159,7 @@ static inline void spin_destroy(struct spin *s)
 #define CLH_NODES 512
 
 static struct clh_node nodes[CLH_NODES] __attribute__((section(".noinit")));
-static volatile uint32_t pool_taken; /* guards the two below; in a section, as handlers come here too */
+static volatile uint32_t pool_taken; /* guards the next two; in a section, as handlers use them, too */
 static struct clh_node *returned;
 static unsigned given_out, in_use;
 

@@ -1,10 +1,10 @@
 /*
- * MCS lock: harts that wait form a list, and each spins on a node of its own, which its predecessor clears. First come,
- * first served; a release reaches one hart (Mellor-Crummey and Scott 1991, algorithm 2.4).
+ * MCS lock: waiting harts form a list, and each spins on its own node, which its predecessor clears. First come, first
+ * served; a release reaches one hart (Mellor-Crummey and Scott 1991, algorithm 2.4).
  *
  * A hart has a few nodes, one for each lock that it holds or waits for; a node is in use while it names its hart. Only
- * the hart itself looks for a free one. A handler between the look and the claim gives back what it took, so the node
- * that was seen free still is.
+ * the hart itself searches for a free one. A handler between the search and the claim frees the nodes it took, so the
+ * node found free still is.
  */
 #include "lib/panic.h"
 
@@ -19,7 +19,7 @@ struct mcs_node {
 
 struct spin {
     volatile uint32_t tail;         /* the last node of the list; 0: free */
-    struct mcs_node *volatile holder; /* the node of the hart that has it */
+    struct mcs_node *volatile holder; /* the node of the holder */
 };
 
 typedef struct mcs_node *spin_place_t;
@@ -91,7 +91,7 @@ static inline bool spin_release(struct spin *s)
         return false;
     s->holder = 0;
     if (n->next || !atomic_cas_release(&s->tail, (uint32_t)n, 0)) {
-        while (!n->next) /* somebody has put itself behind us, but not yet told us */
+        while (!n->next) /* another hart is queued behind this one, but has not yet set `next` */
             spin_pause();
         fence_release();
         n->next->waits = 0;

@@ -3,19 +3,19 @@
  * built (make SPINLOCK=ticket|ttas|tas|mcs|clh), one file each with the same interface, readable side by side:
  *
  *   struct spin                       the lock's own words; all 0: free
- *   spin_place_t                      where a hart stands in the queue, if there is one
- *   bool spin_take(s, &place)         takes it if it is free at once; else the hart stands at `place` and must wait
- *   void spin_wait(s, place)          until this hart has it
- *   bool spin_try(s)                  takes it if it is free at once; else leaves no trace
- *   bool spin_release(s)              lets it go, if this hart has it
+ *   spin_place_t                      a hart's place in the queue, if there is one
+ *   bool spin_take(s, &place)         takes it if it is free; else the hart is queued at `place` and must wait
+ *   void spin_wait(s, place)          until this hart holds it
+ *   bool spin_try(s)                  takes it if it is free; else changes nothing
+ *   bool spin_release(s)              releases it, if this hart holds it
  *   bool spin_is_held(s)              by this hart
- *   struct hart *spin_owner(s)        the hart that has it, 0: none, or one that is about to note that it has
- *   void spin_destroy(s)              gives back what a free lock keeps, before its memory goes
- *   SPIN_FIFO                         whether harts get it in the order in which they asked
+ *   struct hart *spin_owner(s)        the hart that holds it; 0: none, or one that has yet to record itself
+ *   void spin_destroy(s)              returns what a free lock keeps, before its memory is freed
+ *   SPIN_FIFO                         whether harts get it in order of arrival
  *
- * A hart holds several at a time and lets them go in any order; a thread may take one and another thread, to which the
- * hart has switched, let it go. A handler that comes between any two instructions here uses other locks, and has let
- * them go when it returns. Queue nodes belong to harts, so a lock needs no room for them and a thread none either.
+ * A hart holds several at a time and releases them in any order; a thread may take one and another thread, to which the
+ * hart has switched, release it. A handler between any two instructions here uses other locks, and has released them
+ * when it returns. Queue nodes belong to harts, so neither a lock nor a thread needs room for them.
  *
  * Memory order: take and wait acquire, release releases. A section's accesses to I/O are ordered by the hart
  * itself, which waits for each (hw/cpu/README.md, "I/O").
@@ -35,10 +35,10 @@
 #include "lock/hart_part.h"
 #include "sync/sync.h"
 
-/* The debugger, when there is one, and lock_hart()->polls: whether the hart is to stop, by EBREAK. */
+/* The debugger, if there is one, sets it and lock_hart()->polls: whether the hart is to stop, by EBREAK. */
 extern bool (*spin_poll)(void);
 
-/* Every turn of a waiting loop. */
+/* Called in each iteration of a waiting loop. */
 static inline void spin_pause(void)
 {
     barrier();

@@ -1,8 +1,8 @@
 /*
- * Test-and-set: every attempt is an atomic operation on the word, also while another hart has it, so that harts that
- * wait keep memory busy for all others.
+ * Test-and-set: every attempt is an atomic operation on the word, also while another hart holds it, so that waiting
+ * harts keep memory busy for all others.
  *
- * Bit 0 says that it is taken; AMOs set it, which take turns on this core. The owner's address stands above it.
+ * Bit 0 is set while it is held; AMOs set it, which take turns on this core. The owner's address lies above it.
  */
 #define SPIN_TAKEN 1u
 

@@ -1,11 +1,11 @@
 /*
- * Ticket lock: whoever comes draws a number, and waits until it is served. First come, first served; all that wait
- * read the same word, so each release reaches all of them (Mellor-Crummey and Scott 1991, algorithm 2.2).
+ * Ticket lock: a hart draws a number, and waits until it is served. First come, first served; all waiting harts read
+ * the same word, so each release reaches all of them (Mellor-Crummey and Scott 1991, algorithm 2.2).
  *
- * One word holds all, in steps of TICKET_ONE: the number drawn next in its upper half, the number served in its lower,
- * and in the low bits of that the owner (its hart + 1). The two halves are equal only when the lock is free. So taking
- * a free lock is one compare-and-swap, which also records the owner, and letting go is one store of the lower half.
- * A hart that finds it taken draws with an AMO: those take turns on this core, LR and SC do not.
+ * One word holds all, in steps of TICKET_ONE: the next number in its upper half, the number being served in its lower,
+ * whose low bits are the owner (its hart + 1). The two halves are equal only when the lock is free. So taking a free
+ * lock is one compare-and-swap, which also records the owner, and releasing it is one store of the lower half. A hart
+ * that finds it held draws with an AMO: AMOs take turns on this core, LR and SC do not.
  */
 #define SPIN_FIFO 1
 #define TICKET_OWNER 0xfu /* mask */
@@ -22,7 +22,7 @@ struct spin {
     };
 };
 
-typedef uint8_t spin_place_t; /* none before it waits: the number is drawn there, by who has to wait */
+typedef uint8_t spin_place_t; /* unused until it waits: spin_wait draws the number */
 
 static inline struct hart *spin_owner(const struct spin *s)
 {

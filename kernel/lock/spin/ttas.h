@@ -1,12 +1,12 @@
 /*
  * Test-and-test-and-set with back-off: a waiting hart reads the word in its own cache until it is 0, and only then
- * tries to set it. A hart that tries and loses stays away for a time that doubles with each loss, up to a bound, so
+ * tries to set it. A hart that tries and fails backs off for a time that doubles with each failure, up to a bound, so
  * that of many that see the lock free few disturb the one that got it (Anderson 1990).
  *
- * The word is the owner, which takes compare-and-swap (LR, SC) instead of an AMO: no second store records it.
+ * The word is the owner, set by compare-and-swap (LR, SC) instead of an AMO: no second store records it.
  */
 #define SPIN_TAKEN 0u
-#define BACKOFF_LEAST 8 /* turns of a loop of 2 instructions */
+#define BACKOFF_LEAST 8 /* iterations of a loop of 2 instructions */
 #define BACKOFF_MOST 128
 
 #include "lock/spin_word.h"
