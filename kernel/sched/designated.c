@@ -3,7 +3,7 @@
 
 #include "lib/panic.h"
 
-/* All packets that wait, oldest first; none when the thread is to end. They are off the queue. */
+/* Takes all waiting packets off the queue, oldest first; none when the thread is to end. */
 static struct krp *take_all(struct designated *d)
 {
     crit_t s = simple_lock_enter(&d->lock);
@@ -23,7 +23,7 @@ static void designated_serve(void *arg)
     struct designated *d = arg;
     for (struct krp *krp; (krp = take_all(d));)
         for (struct krp *next; krp; krp = next) {
-            next = krp->next; /* the packet is its owner's again when the action is called */
+            next = krp->next; /* once its action is called, its owner may reuse the packet */
             krp->action(krp);
         }
 }

@@ -1,18 +1,18 @@
 /*
- * The designated hart (paper `krp`, "Introducing Parallelism into the TCP/IP Kernel"): work on data that one lock
- * would guard is not done where it arises, by harts that spin for the lock. Whoever has such work describes it in a
- * kernel request packet (the paper's TCPIP_KRP), queues it and goes on. One hart works the packets off, at high
- * priority, first come, first served, one at a time: what only they touch needs no other lock, and stays in that
- * hart's cache.
+ * The designated hart (paper `krp`, "Introducing Parallelism into the TCP/IP Kernel"): work on data that one lock would
+ * guard is not done where it arises, by harts that spin for the lock. Code that has such work describes it in a kernel
+ * request packet (the paper's TCPIP_KRP), queues it and continues. One hart processes the packets, at high priority,
+ * first come, first served, one at a time: data that only they access needs no other lock, and stays in that hart's
+ * cache.
  *
  *   DEFINE_DESIGNATED(net, "net", SPL_NET);
  *   designated_start(&net, 0, PRI_DESIGNATED);
  *   static struct krp k = {.action = append_to_socket}; k.parameter[0] = ...; krp_queue(&net, &k);
  *
- * Where the paper forks a thread at IPL 8 when the queue was empty, a thread that is bound to the hart is woken then;
- * it may take blocking locks. A second designated hart for other data is a second struct designated.
+ * Where the paper forks a thread at IPL 8 if the queue was empty, here a thread bound to the hart is woken; it may take
+ * blocking locks. A second designated hart for other data is a second struct designated.
  *
- * Locking: the queue's own lock, held for a few instructions by those who queue and by the thread, guards the queue.
+ * Locking: the queue's own lock, held for a few instructions by callers that queue and by the thread, guards the queue.
  * Its level is at most SPL_SCHED, because queueing wakes a thread.
  */
 #ifndef SCHED_DESIGNATED_H
@@ -31,7 +31,7 @@ struct krp;
 
 typedef void krp_fn(struct krp *krp);
 
-/* Whoever queues a packet owns it again when its action is called; the action may queue it again. */
+/* A packet belongs to its owner again when its action is called; the action may queue it again. */
 struct krp {
     struct krp *next;
     krp_fn *action;
@@ -43,7 +43,7 @@ struct designated {
     struct krp *first, *last;
     bool idle; /* the thread sleeps and has not been woken */
     bool stopping;
-    uint32_t queued, woken; /* packets; wake-ups: the other packets found the thread at work */
+    uint32_t queued, woken; /* packets; wake-ups: for the other packets the thread was awake */
     struct thread *thread;
 };
 
@@ -55,10 +55,10 @@ struct designated {
     static SIMPLE_LOCK_CLASS(id##_class, queue_name, level);                                \
     static struct designated id = DESIGNATED(queue_name, id##_class)
 
-/* From now on `hart` works off what is queued, at `priority` (sched/sched.h). */
+/* From now on `hart` processes queued packets, at `priority` (sched/sched.h). */
 void designated_start(struct designated *d, unsigned hart, unsigned priority);
 
-/* Work off what is queued and end; from a thread. Nobody queues any more, but for the actions. */
+/* Process what is queued and end; from a thread. Only the actions may still queue packets. */
 void designated_stop(struct designated *d);
 
 /* From any level up to that of the queue's class, on any hart. */

@@ -9,11 +9,11 @@ struct ready;
 
 struct sched_hart {
     struct run_queue *queue;    /* this hart's, */
-    struct ready *bound;        /* and the threads that wait for it alone (sched/runqueue.h); written once */
-    volatile uint32_t priority; /* of the thread that runs: other harts look whether theirs is more urgent */
-    struct thread *idle;        /* the thread that runs when no other can */
-    struct thread *leaving;     /* a thread that goes to another hart, until its registers are saved */
-    int leaving_to;             /* the hart that it goes to */
+    struct ready *bound;        /* and of the threads bound to it (sched/runqueue.h); written once */
+    volatile uint32_t priority; /* of the running thread: other harts compare it with their threads' */
+    struct thread *idle;        /* the thread that runs when no other is runnable */
+    struct thread *leaving;     /* a thread that migrates to another hart, until its registers are saved */
+    int leaving_to;             /* the hart that it migrates to */
     uint32_t switches;          /* thread switches */
     uint32_t stolen;            /* threads taken from another hart's run queue */
 };

@@ -1,4 +1,4 @@
-/* Interrupt threads (ithread.h). Locking: list_lock guards the list of those started. */
+/* Interrupt threads (ithread.h). Locking: list_lock guards the list of started ones. */
 #include "sched/ithread.h"
 
 #include "lib/panic.h"
@@ -8,7 +8,7 @@
 DEFINE_SIMPLE_LOCK(list_lock, "ithread list", SPL_HIGH);
 static SLIST_HEAD(, ithread) ithreads;
 
-/* The oldest word, when there is one; false when the thread is to end. */
+/* Waits for the oldest word; false when the thread is to end. */
 static bool next_word(struct ithread *it, uint32_t *word)
 {
     crit_t s = simple_lock_enter(&it->lock);

@@ -1,9 +1,9 @@
 /*
- * Interrupt threads: the part of an interrupt's work that is done in a thread, where blocking locks can be taken
- * (paper `mach`, section 2: slcintr_thread, biodone_thread, netisr_thread). The handler saves what it must, drops the
- * device's wire and calls ithread_wake with one word that says what is to be done, such as a unit's number or the
- * address of what it saved. The words wait in a queue that one or several threads work off, oldest first; with
- * several, words are handled in parallel and may overtake each other.
+ * Interrupt threads: the part of an interrupt's work that is done in a thread, where blocking locks can be taken (paper
+ * `mach`, section 2: slcintr_thread, biodone_thread, netisr_thread). The handler saves what it must, drops the device's
+ * wire and calls ithread_wake with one word that describes the work, such as a unit's number or the address of what it
+ * saved. The words wait in a queue that one or several threads process, oldest first; with several, words are handled
+ * in parallel and may overtake each other.
  *
  * Locking: the interrupt thread's own simple lock guards queue and counters. Its class has at least the level of
  * every handler that wakes it, and at most SPL_SCHED, because it wakes threads.
@@ -30,11 +30,11 @@ struct ithread {
     void *arg;
     unsigned source;   /* of the PIC: for the probe */
     unsigned threads, priority;
-    struct thread *asleep; /* those that sleep and have not been woken yet */
+    struct thread *asleep; /* sleeping threads that have not been woken yet */
     bool stopping;
     uint32_t head, tail; /* run freely; the difference is the fill */
-    uint32_t woken;    /* wake-ups that had to wake a thread: the others found one at work */
-    uint32_t dropped;  /* words that found the queue full */
+    uint32_t woken;    /* words that had to wake a thread: for the others one was awake */
+    uint32_t dropped;  /* words lost because the queue was full */
     uint32_t queue[ITHREAD_QUEUE];
     struct thread *thread[ITHREAD_MOST];
     SLIST_ENTRY(ithread) link; /* of all that are started */
@@ -55,10 +55,10 @@ struct ithread {
 void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads,
                    int bound);
 
-/* The same with one thread, on any hart, where it may be that there is none to be had: false. */
+/* The same with one thread, on any hart; false if no thread can be created. */
 bool ithread_start_one(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority);
 
-/* Let the threads finish what waits and end; from a thread. Whoever wakes it has been stopped before. */
+/* Let the threads process what is queued and end; from a thread. No code calls ithread_wake any more. */
 void ithread_stop(struct ithread *it);
 
 /* From a handler, or any level up to the class's: false if the queue was full; the word is then lost and counted. */

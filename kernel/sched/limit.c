@@ -24,7 +24,7 @@ void limit_begin(struct limit *l, uint32_t ticks, const void *channel, struct si
         timeout_set(&l->timeout, ticks, thread_limit_over, l);
 }
 
-/* The limit is on the caller's stack, so its function must be over. */
+/* The limit is on the caller's stack, so its function must have returned. */
 void limit_end(struct limit *l)
 {
     if (l->timeout.fn)

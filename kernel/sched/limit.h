@@ -25,13 +25,13 @@ struct limit {
 };
 
 void limit_begin(struct limit *l, uint32_t ticks, const void *channel, struct simple_lock *lock);
-void limit_end(struct limit *l); /* from a thread, without simple locks */
+void limit_end(struct limit *l); /* from a thread, with no simple lock held */
 
 /*
- * Sleep, in the section of the lock, which is held; it may be woken for nothing. 0, or -EINTR: it was interrupted
- * (thread_interrupt), and limit_wait_ends said, with the lock let go, that the wait is to be left. Else the time runs
- * on.
+ * Sleep, in the section of the lock, which is held; wakes may be spurious. 0, or -EINTR: it was interrupted
+ * (thread_interrupt), and limit_wait_ends, called with the lock released, says that the wait ends. Until then the time
+ * runs on.
  */
 int limit_sleep(const struct limit *l);
-extern bool (*limit_wait_ends)(void); /* filled in by who interrupts */
+extern bool (*limit_wait_ends)(void); /* set by the code that interrupts */
 #endif

@@ -5,15 +5,15 @@
 #include "sched/sched.h"
 #include "sched/sleep.h"
 
-static struct thread *master_inside; /* the thread that has the master */
+static struct thread *master_inside; /* the thread that holds the master */
 DEFINE_SIMPLE_LOCK(master_lock, "master", SPL_SCHED);
 
 /*
- * In the serial kernel this is on the way of each system call: a thread that finds the master free, on its hart, takes
- * it in one section, goes home in one, and looks for nobody to wake if nobody waits. Other kernels have no need of the
+ * In the serial kernel this is on the path of each system call: a thread that finds the master free, on its hart,
+ * takes it in one section, releases it in one, and wakes nothing if no thread waits. Other kernels do not need the
  * code.
  */
-static unsigned waiting; /* in the serial kernel: how many, or more; of master_lock */
+static unsigned waiting; /* serial kernel: upper bound of waiting threads; of master_lock */
 
 static bool take_here(struct thread *self)
 {

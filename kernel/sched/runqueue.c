@@ -33,8 +33,8 @@ bool run_queue_any_first(const struct ready *any, const struct ready *mine)
 }
 
 /*
- * Another hart's queue that has an unbound thread more urgent than `than`, or as urgent and more than `waiting` such
- * threads.
+ * Another hart's queue that has an unbound thread more urgent than `than`, or as urgent and more than `waiting` of
+ * these.
  */
 static struct run_queue *victim(unsigned than, unsigned waiting)
 {
@@ -59,7 +59,7 @@ struct thread *run_queue_steal(const struct ready *any, const struct ready *mine
     unsigned waiting = than < PRIORITIES ? waiting_of(any, than) + waiting_of(mine, than) : 0;
     struct run_queue *q = victim(than, waiting);
     if (!q || !simple_lock_try(&q->lock))
-        return 0; /* whoever holds it makes it shorter or sees to its threads; else run_queue_most_urgent tells */
+        return 0; /* its holder takes a thread or looks at its threads; else run_queue_most_urgent finds them */
     unsigned level = first_level(&q->any);
     struct thread *t = 0;
     if (level < than || (level == than && level < PRIORITIES && waiting_of(&q->any, level) > waiting)) {

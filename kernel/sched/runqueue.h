@@ -1,15 +1,15 @@
 /*
- * Run queues: the threads that could run, by priority and, among equals, by the time they were queued. The image has
+ * Run queues: the runnable threads, by priority and, within a priority, by the time they were queued. The image has
  * one for all harts (make RUNQUEUE=global) or one for each (RUNQUEUE=per-hart), from which other harts steal:
  *
- *   a thread waits in the queue of the hart it last ran on (affinity), in a part of its own if it is bound there;
+ *   a thread waits in the queue of the hart it last ran on (affinity), in a separate part if it is bound there;
  *   a hart takes the most urgent thread of its own queue, unless another queue has a more urgent one that is not bound,
  *   or an equal one and more threads of that priority waiting than its own: then it steals the first of those.
  *
- * Locking: each queue has its lock (level SPL_SCHED). A hart that holds its own only tries another's: two that steal
- * from each other never wait for each other. `levels` and `count` are also read without the lock, as a hint, which
- * run_queue_most_urgent makes safe. A thread is queued under the lock of the queue of `hart`, its last one, and that
- * hart keeps this lock until the thread's registers are saved: so who takes it from the queue finds them.
+ * Locking: each queue has its lock (level SPL_SCHED). A hart that holds its own only tries another's: two harts that
+ * steal from each other never wait for each other. `levels` and `count` are also read without the lock, as a hint,
+ * which run_queue_most_urgent makes safe. A thread is queued under the lock of the queue of `hart`, its last one, and
+ * that hart keeps this lock until the thread's registers are saved, for the hart that takes it from the queue.
  */
 #ifndef SCHED_RUNQUEUE_H
 #define SCHED_RUNQUEUE_H
@@ -23,15 +23,15 @@
 
 extern struct lock_class run_queue_class;
 
-/* Threads in order: a ring for each priority, by its last thread, whose `next` is the first. */
+/* Threads in order: a ring for each priority, found by its last thread, whose `next` is the first. */
 struct ready {
     volatile uint32_t levels; /* bit p: some thread of priority p */
     struct thread *last[PRIORITIES];
-    volatile uint16_t count[RUN_QUEUES > 1 ? PRIORITIES : 1]; /* where there is a queue for each hart */
+    volatile uint16_t count[RUN_QUEUES > 1 ? PRIORITIES : 1]; /* if there is a queue for each hart */
 };
 
 struct run_queue {
-    struct simple_lock lock __attribute__((aligned(64))); /* not in a line that other harts read as a hint */
+    struct simple_lock lock __attribute__((aligned(64))); /* not in the line that other harts read as a hint */
     struct ready any __attribute__((aligned(64)));        /* any hart may take these */
 };
 
@@ -43,15 +43,15 @@ static inline struct run_queue *run_queue_of(unsigned hart)
     return &run_queue[RUN_QUEUES > 1 ? hart : 0];
 }
 
-/* The lock of this hart's queue, which the functions below need. */
+/* The lock of this hart's queue; callers of the functions below hold it. */
 static inline struct simple_lock *run_queue_lock(unsigned hart)
 {
     return &run_queue_of(hart)->lock;
 }
 
 /*
- * The place of the lowest bit by a multiplication (Leiserson, Prokop and Randall 1998): the core has no such
- * instruction.
+ * The number of the lowest bit, by a multiplication (Leiserson, Prokop and Randall 1998): the core has no instruction
+ * for it.
  */
 static inline unsigned run_queue_lowest_bit(uint32_t word)
 {
@@ -59,13 +59,13 @@ static inline unsigned run_queue_lowest_bit(uint32_t word)
     return run_queue_place[(word & -word) * 0x077cb531u >> 27];
 }
 
-/* Where `t` waits. */
+/* The part of the queue in which `t` waits. */
 static inline struct ready *run_queue_for(const struct thread *t)
 {
     return likely(t->bound == ANY_HART) ? &run_queue_of((unsigned)t->hart)->any : &run_queue_bound[t->bound];
 }
 
-/* Queue `t` there, behind its equals, or before them: its turn is not over. */
+/* Queue `t` there, behind the threads of its priority, or before them if its slice is not over. */
 static inline void run_queue_add(struct ready *r, struct thread *t, bool behind)
 {
     simple_lock_assert_held(run_queue_lock((unsigned)t->hart));
@@ -86,7 +86,7 @@ static inline void run_queue_add(struct ready *r, struct thread *t, bool behind)
         r->count[p]++;
 }
 
-/* The first of a level that is not empty, taken off. */
+/* Takes the first thread off a nonempty level. */
 static inline struct thread *run_queue_take_first(struct ready *r, unsigned level)
 {
     struct thread *last = r->last[level], *t = last->next;
@@ -103,17 +103,17 @@ static inline struct thread *run_queue_take_first(struct ready *r, unsigned leve
 }
 
 /*
- * Of two sets of levels, whether the first has the more urgent one: by their lowest bits, and none is the least urgent.
+ * Whether the first set of levels has the more urgent one: by the lowest bits; an empty set is the least urgent.
  */
 static inline bool run_queue_more_urgent(uint32_t a, uint32_t b)
 {
     return (a & -a) - 1 < (b & -b) - 1;
 }
 
-/* A thread of another hart's queue, if that has a more urgent one than these two of the own hart; 0: it has none. */
+/* A thread of another hart's queue, if that has a more urgent one than these two of this hart; 0: none has. */
 struct thread *run_queue_steal(const struct ready *any, const struct ready *mine);
 
-/* Whether of two that are equally urgent the one that any hart may take was queued first. */
+/* Of two equally urgent threads: whether the one that any hart may take was queued first. */
 bool run_queue_any_first(const struct ready *any, const struct ready *mine);
 
 /* The thread that this hart is to run next, taken off its queue or stolen; 0: none. */
@@ -137,8 +137,8 @@ static inline struct thread *run_queue_take(void)
 }
 
 /*
- * The running thread, which waits in `r`, lets the first of its equals there go before it, if nobody more urgent waits
- * and no equal in `other`: gives that one, in whose place it is queued; else 0, and nothing is changed.
+ * If no more urgent thread waits, and none of its priority in `other`, the running thread takes the place in `r` of the
+ * first thread of its priority, which is returned; else 0, and nothing is changed.
  */
 static inline struct thread *run_queue_rotate(struct ready *r, const struct ready *other, struct thread *self)
 {
@@ -158,7 +158,7 @@ static inline struct thread *run_queue_rotate(struct ready *r, const struct read
 }
 
 /*
- * A thread that waits and is not bound: its priority (PRIORITIES: there is none) and the hart in whose queue it stands.
+ * A waiting thread that is not bound: its priority (PRIORITIES: there is none) and the hart in whose queue it is.
  */
 struct waiting {
     unsigned priority;
@@ -166,8 +166,8 @@ struct waiting {
 };
 
 /*
- * The most urgent of them in all queues, as a hint. Called after sched_hart()->priority has said to all what this hart
- * runs now: who queues a thread and looks at the priorities later sees it, or else this hart sees the thread.
+ * The most urgent of them in all queues, as a hint. Called after sched_hart()->priority says what this hart runs now:
+ * either a hart that queues a thread and then checks the priorities sees it, or this hart sees the thread.
  */
 struct waiting run_queue_most_urgent(void);
 #endif

@@ -20,7 +20,7 @@ void sched_request(void)
     softint_post(SPL_SOFTPREEMPT);
 }
 
-/* Another hart has set `resched` here. The trap, or who answers calls in a loop, looks for what waits. */
+/* Another hart has set `resched` here. The trap, or the loop that answers calls, runs what is pending. */
 static void asked(void)
 {
     if (sync_hart()->resched)
@@ -28,9 +28,9 @@ static void asked(void)
 }
 
 /*
- * Ask for a thread that waits to be run instead of what a hart runs now: by the hart with the least urgent thread, best
- * the last one it ran on. An idle hart that was asked already is on its way to another thread; one that is not there
- * yet runs something of priority 0. Gives the hart to be called, as a bit; 0: none.
+ * Chooses a hart to run a waiting thread instead of its present one: the hart with the least urgent thread, preferably
+ * the last one it ran on. An idle hart that was already asked is switching to another thread; a hart that has not
+ * started counts as priority 0. Returns the hart to be called, as a bit; 0: none.
  */
 static uint32_t sched_ask(unsigned priority, int bound, int last)
 {
@@ -94,7 +94,7 @@ void thread_unblock(struct thread *t)
         sched_tell(harts_to_tell);
 }
 
-/* Its registers are saved: nothing of it is needed on this hart any more. */
+/* Its registers are saved: this hart does not need it any more. */
 static COLD void arrive(struct thread *leaving)
 {
     sched_hart()->leaving = 0;
@@ -110,16 +110,16 @@ static inline __attribute__((always_inline)) void switched(void)
         arrive(leaving);
 }
 
-/* The first that a new thread does: it lets the thread that left for another hart arrive there. */
+/* A new thread calls it first: it makes the thread that migrates to another hart runnable there. */
 void sched_switched(void)
 {
     switched();
 }
 
 /*
- * After this hart has said what it runs now. A thread in another queue may be more urgent. And if it was asked for a
- * thread, maybe it was for more than the one that it took, and by who saw it as it was before: nobody else was told of
- * those, so this hart asks another for the first of them, and whichever takes that one goes on so.
+ * After this hart has published what it runs now. A thread in another queue may be more urgent. And if this hart was
+ * asked, it may have been for more threads than the one that it took, by harts that saw its former priority and asked
+ * no other hart: so this hart asks another for the first of those threads, and the hart that takes it does the same.
  */
 static COLD void look_again(bool was_asked)
 {
@@ -130,7 +130,7 @@ static COLD void look_again(bool was_asked)
         sched_tell(sched_ask(w.priority, ANY_HART, w.hart));
 }
 
-/* `self` could go on: it is queued, if another one does not take its place. That one, or 0. */
+/* `self` is runnable: queues it, unless another thread takes its place. Returns that thread, or 0. */
 static inline __attribute__((always_inline)) struct thread *queue_self(struct thread *self)
 {
     struct ready *any = &sched_hart()->queue->any, *mine = sched_hart()->bound;
@@ -157,14 +157,14 @@ void sched_give_up(struct simple_lock *held)
     if (unlikely(crit_is_deaf()))
         softint_mark(SPL_SOFTPREEMPT);
     bool was_asked = sync_hart()->resched;
-    sync_hart()->resched = 0; /* one set in between is not lost: this hart takes that thread, or one as urgent */
+    sync_hart()->resched = 0; /* a request in between is not lost: this hart takes that thread, or one as urgent */
     if (held)
         simple_unlock(held);
     else if (from->state == THREAD_RUNNING && from != sched_hart()->idle)
         to = queue_self(from);
     if (!to && !(to = run_queue_take()))
         to = sched_hart()->idle;
-    uint32_t switches = sched_hart()->switches, priority = to->priority; /* loads apart from their uses */
+    uint32_t switches = sched_hart()->switches, priority = to->priority; /* loads early, uses later */
     to->state = THREAD_RUNNING;
     sched_hart()->priority = priority;
     if ((RUN_QUEUES > 1 || was_asked || priority < from->priority) && hart_count > 1)
@@ -213,11 +213,11 @@ void sched_tick(uint32_t ticks)
         sched_request();
 }
 
-/* To `hart`, at once. The thread is queued there when its registers are saved, by the thread that gets this hart. */
+/* To `hart`, at once. The next thread on this hart queues it there, when its registers are saved. */
 static void migrate(int hart)
 {
     struct thread *self = curhart->thread;
-    self->state = THREAD_RUNNABLE; /* and in no queue */
+    self->state = THREAD_RUNNABLE; /* but in no queue */
     sched_hart()->leaving = self;
     sched_hart()->leaving_to = hart;
     sched_give_up(0);
@@ -277,7 +277,7 @@ void sched_start_hart(void)
 _Noreturn void sched_idle(void)
 {
     for (;;) {
-        /* WFI wakes for a pending interrupt though it is off, so one that comes before WFI is not slept through. */
+        /* WFI wakes for a pending interrupt even with interrupts off, so one that comes before it is not missed. */
         intr_disable();
         intr_return_to_base();
         enum account was = account_switch(ACCOUNT_IDLE);

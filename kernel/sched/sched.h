@@ -1,12 +1,12 @@
 /*
  * Threads of the kernel: priorities with preemption, time slices, sleep and wakeup, binding to a hart.
  *
- * A thread that is preempted before its slice is over stays the first of its equals. One that waits runs where it last
- * did, unless a hart that runs something less urgent, or nothing, takes it sooner; run queues: runqueue.h.
+ * A thread that is preempted before its slice is over stays the first of its priority. A runnable thread runs on its
+ * last hart, unless a hart that runs a less urgent thread, or none, takes it sooner; run queues: runqueue.h.
  *
- * Locking: none is needed by callers. A thread's state belongs to the queue it stands in: to a run queue's lock
- * (runqueue.h) while it runs or could run, to a sleep queue's (sleep.h) while it sleeps. They are taken in this order:
- * the caller's interlock, a sleep queue's, a run queue's. A hart's run queue lock is held across a thread switch
+ * Locking: none is needed by callers. A thread's state is guarded by its queue's lock: a run queue's
+ * (runqueue.h) while it runs or is runnable, a sleep queue's (sleep.h) while it sleeps. Order: the caller's
+ * interlock, a sleep queue's lock, a run queue's lock. A hart's run queue lock is held across a thread switch
  * (switch.h).
  */
 #ifndef SCHED_SCHED_H
@@ -20,8 +20,8 @@
 #include "sync/sync.h"
 
 /*
- * Threads are limited by memory. The first lie in the image, those beyond in main RAM that
- * nobody has had yet, a few at a time, which goes back when they have ended. A number (`id`) is that of the place.
+ * Threads are limited by memory. The first lie in the image, further ones in free main RAM, allocated for a few at a
+ * time and freed when these have ended. A number (`id`) is that of the place.
  */
 #define FIRST_THREADS 64
 #define ALL_THREADS (~0u)
@@ -41,17 +41,17 @@ struct context {
 typedef void thread_fn(void *arg);
 
 struct thread {
-    struct context context; /* with the next two, one line of the cache; what scheduling needs besides, another */
+    struct context context; /* with the next two, one cache line; what else scheduling needs, another */
     struct thread *next;    /* in the run queue */
     enum thread_state state;
     unsigned priority, id;
-    uint32_t *guard; /* the lowest word of its stack, which holds STACK_GUARD for as long as the stack suffices */
+    uint32_t *guard; /* the lowest word of its stack, which holds STACK_GUARD until the stack overflows */
     int bound; /* the hart it must run on, or ANY_HART */
     int hart;  /* the hart it runs or last ran on */
     uint32_t slice;     /* clock ticks left; 0: it is over */
     uint32_t queued_at; /* cycles32() when it was appended to a run queue */
     const void *channel; /* what it sleeps on */
-    TAILQ_ENTRY(thread) sleeping; /* in that one's sleep queue */
+    TAILQ_ENTRY(thread) sleeping; /* in the channel's sleep queue */
     const char *name;
     thread_fn *fn;
     void *arg;
@@ -59,34 +59,34 @@ struct thread {
     int8_t master_home, master_bound; /* the hart it was on, and `bound`, before */
     union {
         struct {
-            volatile bool attention; /* its process wants something of it (thread_interrupt) */
-            volatile bool ticked;    /* a clock tick has found it running, and `timed` */
+            volatile bool attention; /* its process has work for it (thread_interrupt) */
+            volatile bool ticked;    /* a clock tick found it running, and `timed` */
         };
-        volatile uint16_t looks; /* either: it looks what it is on its way to user mode */
+        volatile uint16_t looks; /* either: it checks which on its way to user mode */
     };
-    bool interruptible; /* it sleeps, or is about to, and goes on when it has attention */
+    bool interruptible; /* it sleeps, or is about to, and `attention` wakes it */
     bool timed;         /* its process counts the time that it runs (proc/signal.c) */
-    uint32_t ticks;          /* clock ticks that have found it running */
+    uint32_t ticks;          /* clock ticks that found it running */
 #if CRIT_TIMING
-    uint32_t crit_depth; /* sections that it is in, while it does not run (sync/crit_timing.h) */
+    uint32_t crit_depth; /* depth of sections, while it does not run (sync/crit_timing.h) */
 #endif
     struct user_thread *user; /* what it is in a process (proc/process.h), or 0; switches leave satp alone (vm/mmu.h) */
 } __attribute__((aligned(64)));
 
-/* A new runnable thread, or 0 if memory for one is out, or there are `thread_limit`. `bound` is a hart or ANY_HART. */
+/* A new runnable thread, or 0 without memory for one, or with `thread_limit` threads. `bound` is a hart or ANY_HART. */
 extern unsigned thread_limit; /* boot argument `threads` */
 struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name);
 _Noreturn void thread_exit(void);
-void thread_join(struct thread *t); /* panics if it is 0: for those who cannot do without what thread_create gives */
+void thread_join(struct thread *t); /* panics if it is 0: for callers of thread_create that need the thread */
 
 /*
- * Kernel stacks have no guard page (machine mode, no PMP). Instead the stack pointer is looked at at each thread
- * switch, and the stack's lowest word at each clock tick and when a thread ends (not at a switch: it is in no cache
- * then). One that has overflowed panics, with the thread's name.
+ * Kernel stacks have no guard page (machine mode, no PMP). Instead the stack pointer is checked at each thread switch,
+ * and the stack's lowest word at each clock tick and when a thread ends (not at a switch: it is in no cache then). An
+ * overflow panics, with the thread's name.
  */
 #define STACK_GUARD 0x57ac4e4du
 _Noreturn void stack_overflowed(struct thread *t);
-void stack_suspect(const void *fp); /* an exception in the thread that runs: panics so, if its stack is why */
+void stack_suspect(const void *fp); /* an exception in the running thread: panics if its stack is the cause */
 
 static inline __attribute__((always_inline)) bool stack_is_low(const struct thread *t)
 {
@@ -102,31 +102,31 @@ static inline __attribute__((always_inline)) void stack_check(struct thread *t)
 void thread_yield(void);
 
 /*
- * From here on the calling thread runs on `hart` only, or anywhere (ANY_HART); gives what was so before. It is there
- * when this returns. At base level, or inside a section that no handler's data is guarded by: it ends on this hart and
- * goes on on the other. Panics on a hart that there is not, and at interrupt level.
+ * Binds the calling thread to `hart`, or unbinds it (ANY_HART); returns the former binding. When this returns, the
+ * thread is there. At base level, or inside a section that guards no handler's data: it ends on this hart and continues
+ * on the other. Panics for a hart that does not exist, and at interrupt level.
  */
 int thread_bind(int hart);
 
-/* The calling thread, which is not bound, goes on on `hart`, if no other hart is quicker to take it. */
+/* Moves the calling thread, which is not bound, to `hart`, unless another hart takes it sooner. */
 void thread_move(unsigned hart);
 
 /*
- * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the
+ * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, with it held; it is released while the
  * thread sleeps and held again on return, so a wakeup under the same lock is never missed. Panics at interrupt level.
  */
 void thread_sleep(const void *channel, struct simple_lock *interlock);
 void thread_wakeup(const void *channel); /* all sleepers; allowed at interrupt level up to SPL_SCHED */
 
 /*
- * The same, but it ends at once, and does not begin, while the thread's `attention` is set: for waits that a signal, or
- * the end of the process, is to end. 0, or -EINTR; who was woken and has attention, too, gets 0.
+ * The same, but the sleep ends at once, or does not begin, if the thread's `attention` is set: for waits that a signal,
+ * or the end of the process, interrupts. 0, or -EINTR; a thread that was woken and has attention, too, gets 0.
  */
 int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock);
 
 /*
- * Set `attention` of `t`, which the caller keeps from ending, and end such a sleep of it. A hart that runs it in user
- * mode is not told. The thread's owner clears it (proc/signal.c).
+ * Set `attention` of `t`, which the caller keeps from ending, and interrupt its sleep. A hart that runs it in user mode
+ * is not called. The thread's process clears it (proc/signal.c).
  */
 void thread_interrupt(struct thread *t);
 void thread_wakeup_one(const void *channel); /* the first that went to sleep */
@@ -138,17 +138,17 @@ static inline bool thread_may_sleep(crit_t saved)
            curhart->thread != sched_hart()->idle;
 }
 
-/* Sleep for at least `ticks` clock ticks, and less than one more but for what is more urgent. */
+/* Sleep for at least `ticks` clock ticks, and, unless more urgent threads run, less than one more. */
 void thread_delay(uint32_t ticks);
 
-/* The thread that runs here is to be preempted at the next chance; sync/sync.h has the chances. */
+/* Preempt the running thread at the next opportunity; sync/sync.h says when. */
 void sched_request(void);
-void sched_tick(uint32_t ticks); /* so many have gone by since the last one */
+void sched_tick(uint32_t ticks); /* ticks since the last call */
 void threads_init(void); /* hart 0, before any other call here */
 void sched_start_hart(void);
 _Noreturn void sched_idle(void);
 
-/* Prints every thread, and what it waits for. */
+/* Prints every thread and what it waits for. */
 void sched_dump(void);
 void sched_print_locks(void); /* the blocking locks that threads hold, in images that keep lists of them */
 #endif

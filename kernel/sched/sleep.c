@@ -78,12 +78,12 @@ static COLD void not_here(void)
     panic("sleep at interrupt level");
 }
 
-/* The thread that sleeps gives up the master, and has it again before it goes on. */
+/* The sleeping thread releases the master, and takes it again before it continues. */
 static COLD void block_in_master(struct simple_lock *interlock, crit_t saved)
 {
     struct thread *self = curhart->thread;
     unsigned depth = self->master_depth;
-    master_give_up(); /* the interlock is held still: nobody unblocks this thread yet */
+    master_give_up(); /* the interlock is still held: no hart unblocks this thread yet */
     self->master_depth = 0;
     thread_block(interlock, saved);
     master_take();
@@ -133,8 +133,8 @@ void thread_sleep_in_master(const void *channel, struct simple_lock *interlock)
 }
 
 /*
- * Whoever interrupts sets `attention` first and looks for the channel then; the thread does it the other way round: one
- * of the two sees the other.
+ * thread_interrupt sets `attention` first and reads the channel then; the sleeping thread does the reverse: one of the
+ * two sees the other.
  */
 static int sleep_unless_wanted(struct sleep_queue *q, const void *channel)
 {
@@ -170,7 +170,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
     return error;
 }
 
-/* `t` out of its queue, whose lock is held, if it sleeps there still and may be interrupted: harts for sched_tell. */
+/* Takes `t` off its queue, whose lock is held, if it still sleeps there interruptibly: harts for sched_tell. */
 static uint32_t sleep_interrupt(struct sleep_queue *q, struct thread *t, const void *channel)
 {
     if (t->channel != channel || !t->interruptible || t->state != THREAD_SLEEPING)
@@ -230,7 +230,7 @@ void thread_delay(uint32_t ticks)
 {
     bool over = false;
     struct timeout t = {0};
-    uint32_t least = ticks < TIMEOUT_MOST ? ticks + 1 : TIMEOUT_MOST; /* the tick that is under way does not count */
+    uint32_t least = ticks < TIMEOUT_MOST ? ticks + 1 : TIMEOUT_MOST; /* the current tick does not count */
     timeout_set(&t, least, delay_over, &over);
     crit_t s = simple_lock_enter(&delay_lock);
     while (!over)

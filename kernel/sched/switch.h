@@ -1,5 +1,5 @@
 /*
- * Giving a hart to another thread: for the files of sched/ only. All of it is called in a section at SPL_SCHED.
+ * Switching a hart to another thread: for the files of sched/ only. All functions are called in a section at SPL_SCHED.
  *
  * The hart's run queue lock is held across the switch: taken by the thread that gives up the hart (sched_give_up),
  * released by the one that gets it (sched_switched), both on that hart.
@@ -21,7 +21,7 @@ static inline void context_switch(struct context *from, struct context *to)
                      : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a2", "a3", "a4", "a5", "a6", "a7", "memory");
 }
 
-/* What a switch consists of once it is decided: run=switch-floor compares it with saving and restoring registers. */
+/* A switch, once it is decided: run=switch-floor compares it with saving and restoring registers. */
 static inline void thread_switch(struct thread *from, struct thread *to)
 {
     trace(TRACE_THREAD_SWITCH, to->id);
@@ -32,13 +32,13 @@ static inline void thread_switch(struct thread *from, struct thread *to)
 
 /*
  * The running thread gives up the hart: it is queued, if its state is still THREAD_RUNNING; else its state says where
- * it is. `held`, if not 0, of a thread that sleeps or dies, is let go as soon as the hart's run queue lock is held: who
- * takes it then finds the thread asleep. Returns when the thread has a hart again.
+ * it is. `held`, if not 0, of a thread that sleeps or ends, is released as soon as the hart's run queue lock is held:
+ * the next holder then finds the thread asleep. Returns when the thread runs again.
  */
 void sched_give_up(struct simple_lock *held);
-void sched_switched(void); /* the first thing a thread does that was switched to */
+void sched_switched(void); /* called first by a thread that was switched to */
 
-/* Queue `t`, which no hart runs, for its last hart, and choose who is to run it: harts for sched_tell, as bits. */
+/* Queue `t`, which no hart runs, for its last hart, and choose the hart to run it: harts for sched_tell, as bits. */
 uint32_t sched_make_runnable(struct thread *t);
 void sched_tell(uint32_t harts_to_tell); /* after the locks, before the section ends */
 

@@ -1,7 +1,7 @@
 /*
- * The table of threads: their beginning and their end. Locking: table_lock (level SPL_SCHED) guards which entries are
- * free, and how many there are; a thread that ends says so under its sleep queue's lock (sleep.c), where those wait
- * that join it.
+ * The table of threads: their creation and their end. Locking: table_lock (level SPL_SCHED) guards which entries are
+ * free, and how many there are; a thread's end is recorded under the lock of its sleep queue (sleep.c), where threads
+ * that join it wait.
  */
 #include <stddef.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "sched/sleep.h"
 #include "sched/switch.h"
 
-/* A thread and its stack, which begins in one of some lines of the cache: lib/layout.h. */
+/* A thread and its stack, which begins at one of STACK_PLACES cache lines: lib/layout.h. */
 #define STACK_PLACES 16
 #define LINE 64
 struct area {
@@ -33,12 +33,12 @@ static struct area areas[FIRST_THREADS] __attribute__((section(".noinit")));
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 
 /*
- * More of them, in main RAM, in chunks of a few, wherever there are pages in a row. A chunk has the lowest number that
- * is free, and a thread the number of its place; chunks are in a list by number, so no table limits them.
+ * Further threads lie in main RAM, in chunks of a few, wherever there are contiguous pages. A chunk gets the lowest
+ * free number, and a thread the number of its place; chunks are in a list by number, so no table limits them.
  */
 #define CHUNK 8
 #define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
-#define LEFT_PAGES 64 /* for what else a thread and its process need */
+#define LEFT_PAGES 64 /* left for what else a thread and its process need */
 struct chunk {
     TAILQ_ENTRY(chunk) all, with_room;
     unsigned number, used;
@@ -48,10 +48,10 @@ struct chunk {
 #endif
 };
 static TAILQ_HEAD(chunk_list, chunk) chunks = TAILQ_HEAD_INITIALIZER(chunks);
-static struct chunk_list with_room = TAILQ_HEAD_INITIALIZER(with_room); /* those with a free place */
-static struct chunk *below; /* no number is free up to this one's; 0: that is not known of any */
-static unsigned chunk_count, threads_in_use, first_free; /* no thread of the first below that is free */
-static bool table_ready; /* what was in memory before is no thread: a panic may come sooner */
+static struct chunk_list with_room = TAILQ_HEAD_INITIALIZER(with_room); /* chunks with a free place */
+static struct chunk *below; /* all numbers up to its number are in use; 0: not known of any */
+static unsigned chunk_count, threads_in_use, first_free; /* no lower place of the first is free */
+static bool table_ready; /* false: memory holds no threads yet, as for an early panic */
 unsigned thread_limit = ALL_THREADS;
 
 static unsigned table_size(void)
@@ -64,7 +64,7 @@ static unsigned place_in_chunk(const struct thread *t)
     return (t->id - FIRST_THREADS) % CHUNK;
 }
 
-/* Of one that is not of the first. Without table_lock, too, for a thread that is in it. */
+/* The chunk of a thread beyond the first. Without table_lock, too, for a thread that is in use. */
 static struct chunk *thread_chunk_of(const struct thread *t)
 {
     return (struct chunk *)((uintptr_t)t - offsetof(struct chunk, area[0].thread) -
@@ -72,7 +72,7 @@ static struct chunk *thread_chunk_of(const struct thread *t)
 }
 
 /*
- * Those of the first, then those of each chunk: 0 behind the last. With table_lock, or where nothing changes any more.
+ * The next place: the first ones, then those of each chunk; 0 after the last. With table_lock held, or in a panic.
  */
 static struct thread *thread_behind(struct thread *t)
 {
@@ -93,8 +93,8 @@ static struct thread *thread_behind(struct thread *t)
 }
 
 /*
- * With table_lock, all that follow. The lower a chunk's number, the sooner it is to be full, so that the last ones come
- * to be free.
+ * This and the following with table_lock held. Chunks of low number fill first, so that the last ones become
+ * free.
  */
 static void thread_has_room(struct chunk *c)
 {
@@ -110,7 +110,7 @@ static void has_no_room(struct chunk *c)
     TAILQ_REMOVE(&with_room, c, with_room);
 }
 
-/* The chunk behind `c`; behind none is the first. */
+/* The chunk after `c`; after 0, the first. */
 static struct chunk *thread_chunk_behind(struct chunk *c)
 {
     return c ? TAILQ_NEXT(c, all) : TAILQ_FIRST(&chunks);
@@ -158,7 +158,7 @@ static void shrink(struct chunk *c)
     pages_give_row(page_address(c), CHUNK_PAGES);
 }
 
-/* A free place, which is the caller's from now on, with its number; or 0. */
+/* Allocates a free place, with its number; or 0. */
 static struct area *take_place(unsigned *number)
 {
     unsigned i = first_free;
@@ -199,7 +199,7 @@ static void free_place(struct thread *t)
         shrink(c);
 }
 
-/* For the simulator, which names threads and finds where those that wait go on; never loaded
+/* For the simulator, which names threads and finds where waiting ones continue; never loaded
  * (sim/harness/machine/image.h). */
 __attribute__((section(".interlock.threads"), used)) static const uintptr_t thread_table[] = {
     (uintptr_t)&areas[0].thread,
@@ -220,7 +220,7 @@ void threads_init(void)
     table_ready = true;
 }
 
-/* Where a new thread begins: as if it had just been switched to in thread_yield. */
+/* A new thread begins here, as if it had just been switched to in thread_yield. */
 static void thread_begin(void)
 {
     struct thread *self = curhart->thread;
@@ -246,7 +246,7 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     }
     struct thread *t = &area->thread;
     *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
-    t->state = THREAD_SLEEPING; /* not free, and in no queue yet */
+    t->state = THREAD_SLEEPING; /* not free, but in no queue yet */
     t->hart = bound == ANY_HART ? (int)curhart->id : bound;
     t->context.ra = (uint32_t)thread_begin;
     crit_timing_new_thread(t);
@@ -347,7 +347,7 @@ static _Noreturn __attribute__((used)) void report_overflow(struct thread *t, co
 }
 
 /*
- * What lies below the stack is somebody else's: the report is made on the hart's boot stack, to which nobody returns.
+ * Memory below the stack is in other use: reports on the hart's boot stack, to which no code returns.
  */
 static _Noreturn __attribute__((used)) void overflowed(struct thread *t, const void *fp)
 {
@@ -359,7 +359,7 @@ static _Noreturn __attribute__((used)) void overflowed(struct thread *t, const v
     __builtin_unreachable();
 }
 
-/* With a frame for the backtrace: the compiler gives none to a function that does not return. */
+/* With a frame for the backtrace: the compiler creates none in a function that does not return. */
 __attribute__((naked)) void stack_overflowed(struct thread *t)
 {
     (void)t;

@@ -9,7 +9,7 @@
 
 DEFINE_SIMPLE_LOCK(timeout_lock, "timeout", SPL_CLOCK);
 static TAILQ_HEAD(, timeout) timeouts = TAILQ_HEAD_INITIALIZER(timeouts);
-static struct timeout *calling; /* whose function runs; its memory is not touched any more: it may be gone */
+static struct timeout *calling; /* whose function runs; its memory is not accessed any more: it may be freed */
 static volatile uint32_t now;
 
 uint32_t clock_ticks(void)
@@ -18,8 +18,8 @@ uint32_t clock_ticks(void)
 }
 
 /*
- * Ticks until it is due; 0 or less: it is. Two are in the order of these, not of the difference of their due times,
- * which may be more than 31 bits hold: one is overdue, as the soft interrupt is late, and the other one due in
+ * Ticks until it is due; 0 or less: it is. Two are ordered by this, not by the difference of their due times,
+ * which may exceed 31 bits: if one is overdue, as the soft interrupt is late, and the other is due in
  * TIMEOUT_MOST.
  */
 static int32_t timeout_ticks_left(const struct timeout *t)
@@ -70,8 +70,8 @@ bool timeout_cancel(struct timeout *t)
     return was;
 }
 
-/* Its function may set it again while this waits: so it is taken off in the same section in which its function is seen
- * not to run. */
+/* Its function may set it again while this waits: so it is taken off in the same section that finds its function
+ * not running. */
 static bool drained(struct timeout *t)
 {
     crit_t s = simple_lock_enter(&timeout_lock);
@@ -117,7 +117,7 @@ static void softclock(void *arg)
         void *arg = t->arg;
         simple_lock_leave(&timeout_lock, s);
         fn(arg);
-        __atomic_store_n(&calling, 0, __ATOMIC_RELEASE); /* who drains it sees all that the function has done */
+        __atomic_store_n(&calling, 0, __ATOMIC_RELEASE); /* timeout_drain sees all that the function has done */
     }
 }
 
