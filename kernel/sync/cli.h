@@ -1,7 +1,7 @@
 /*
- * Sections that turn all interrupts off on the chip: what cli_pessim.h and cli_spl_pessim.h have in common. They nest,
- * so leaving restores mstatus.MIE as enter found it. The level is not used: priorities only order what waits when
- * interrupts are enabled again.
+ * Sections that turn all interrupts off on the chip: the common part of cli_pessim.h and cli_spl_pessim.h. They nest,
+ * so leaving restores mstatus.MIE as enter found it. The level is not used: priorities only order the interrupts that
+ * are pending when interrupts are enabled again.
  */
 #define CRIT_BASE MSTATUS_MIE
 #define CRIT_SWITCH_MIE 0
@@ -44,7 +44,7 @@ static inline void crit_sec_leave_masked(crit_t saved)
 #ifdef SYNC_IMPLEMENTATION
 void crit_sec_replay(unsigned level)
 {
-    (void)level; /* nothing but soft interrupts is ever left waiting in software */
+    (void)level; /* only soft interrupts are ever pending in software */
     intr_disable();
     softint_dispatch();
 }

@@ -1,6 +1,6 @@
 /*
  * cli-optim (paper `sync`, section 3.4): a section sets a flag; an interrupt that arrives while it is set is queued,
- * and the on-chip mask keeps the others out until the section ends.
+ * and the on-chip mask holds off further ones until the section ends.
  *
  *   crit_sec_enter()         crit_sec_leave()                 interrupt_handler(intr_level)
  *     in_crit_sec = true       if (any queued interrupts)       if (in_crit_sec)
@@ -11,9 +11,9 @@
  *                                                                 enable_all_interrupts()
  *
  * in_crit_sec is the hart's `level` (0 or 1). To queue is to claim without ending the service and to return from the
- * trap with interrupts off. That state belongs to the hart: a thread that switches inside its section leaves it behind
- * for the next one, whose section replays the queue and turns interrupts on again. The flag is cleared before the queue
- * is looked at, so that an interrupt between the two is handled and not stranded.
+ * trap with interrupts off. That state belongs to the hart: a thread that switches inside its section leaves it to the
+ * next thread, whose section replays the queue and turns interrupts on again. The flag is cleared before the queue is
+ * checked, so that an interrupt between the two is handled and not stranded.
  */
 #define CRIT_BASE 0
 #define CRIT_SWITCH_MIE 1
@@ -49,7 +49,7 @@ static inline unsigned crit_restore(crit_t saved)
     crit_timing_left();
     sync_hart()->level = saved;
     hart_may_have_changed();
-    unsigned waiting = sync_hart()->pending & (saved - 1); /* nothing while an outer section goes on (saved is 1) */
+    unsigned waiting = sync_hart()->pending & (saved - 1); /* 0 inside an outer section (saved is 1) */
     return waiting;
 }
 

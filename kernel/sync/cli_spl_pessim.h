@@ -1,6 +1,6 @@
 /*
  * cli-spl-pessim (paper `sync`, section 7.1): sections turn all interrupts off on the chip, because they are short;
- * handlers, which are long, only keep out their own level and below, at the off-chip controller.
+ * handlers, which are long, only mask their own level and below, at the off-chip controller.
  *
  *   void crit_sec_enter(int level)   void crit_sec_leave(int level)   void interrupt_handler
  *     disable all interrupts           enable all interrupts            prev_level = cur_interrupt_level
@@ -9,7 +9,7 @@
  *                                                                       PIC_mask(prev_level)
  *
  * The sections are in cli.h. cur_interrupt_level is the hart's `level`. It changes with interrupts off, so sections
- * need not look at it.
+ * need not check it.
  */
 #include "sync/cli.h"
 

@@ -1,16 +1,16 @@
 /*
  * The method by which paper `sync` (section 5.1) measured its Table 3, in images with CRIT_TIMING: the hart's cycle
- * counter is read when a critical section has been entered and when it is left, and somebody polls the sums. What the
- * simulator sees from outside at no cost (arch/probe.h) must agree; docs/measuring.md says by how much this disturbs.
+ * counter is read after a critical section is entered and when it is left, and the sums are polled. What the simulator
+ * sees from outside at no cost (arch/probe.h) must agree; docs/measuring.md says how much this disturbs.
  *
- * A section counts with its outermost one. Like the simulator's, nesting belongs to the thread, also in the interrupts
- * that it takes, and moves with it; the section that holds a hart goes on through a thread switch, until the next
- * thread leaves.
+ * A nested section counts as part of its outermost one. As in the simulator, nesting belongs to the thread, also in the
+ * interrupts that it takes, and moves with it; a section lasts through a thread switch, until the next thread leaves
+ * it.
  *
- * The counter is read right at the marks CRIT_ENTERED and CRIT_LEAVE, so that the two methods time the same stretch:
- * keeping the sums falls into the way out, not into the body.
+ * The counter is read right at the marks CRIT_ENTERED and CRIT_LEAVE, so that the two methods time the same interval:
+ * updating the sums is part of leaving, not of the body.
  *
- * Locking: a hart writes its own, inside the section. An interrupt that comes in between finds `depth` not zero, counts
+ * Locking: a hart writes its own counters, inside the section. An interrupt in between finds `depth` nonzero, counts
  * nothing and leaves `depth` as it was.
  */
 #ifndef SYNC_CRIT_TIMING_H

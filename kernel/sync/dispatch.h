@@ -1,7 +1,7 @@
 /*
- * Calling the handler of a source: inlined into the interrupt path of each scheme (sync/schemes.c), because what lies
- * between the trap and the driver's first instruction delays every interrupt (run=intr-floor measures it). What can
- * wait until the driver has run, such as counting, does.
+ * Calling the handler of a source: inlined into the interrupt path of each scheme (sync/schemes.c), because the code
+ * between the trap and the driver's first instruction delays every interrupt (run=intr-floor measures it). Work that
+ * can wait until the driver has run, such as counting, does.
  */
 #ifndef SYNC_DISPATCH_H
 #define SYNC_DISPATCH_H
@@ -22,7 +22,7 @@ struct intr {
     unsigned source;
 };
 
-/* Before a scheme changes what is masked, so that these loads are done when the handler is called. */
+/* Called before a scheme changes the mask, so that these loads are done when the handler is called. */
 static inline struct intr intr_begin(unsigned source)
 {
     sync_hart()->intr_depth++;

@@ -1,6 +1,6 @@
 /*
- * The level of the handler or soft interrupt that a hart is in, the innermost, in images with LOCK_DEBUG: a lock that
- * one takes must have at least this level (lock/lock_debug.c). The schemes that mask on chip keep it nowhere else.
+ * The level of the innermost handler or soft interrupt that a hart runs, in images with LOCK_DEBUG: a lock taken there
+ * must have at least this level (lock/lock_debug.c). The schemes that mask on chip record it nowhere else.
  *
  * Locking: a hart writes its own, in the interrupt path; `source_level` is written before the source is enabled.
  */
@@ -12,10 +12,10 @@
 #if LOCK_DEBUG
 #include "arch/hart.h"
 
-extern volatile uint8_t handler_level[MAX_HARTS]; /* 0: it is in none */
+extern volatile uint8_t handler_level[MAX_HARTS]; /* 0: none */
 extern uint8_t source_level[];                    /* by source of the PIC */
 
-/* Gives what handler_ends restores. */
+/* Returns what handler_ends restores. */
 static inline unsigned handler_begins(unsigned level)
 {
     unsigned outer = handler_level[curhart->id];

@@ -1,6 +1,6 @@
 /*
- * Leaving a section in the schemes that look for what waits: spl_pessim.h, spl_optim.h and cli_optim.h, each of which
- * gives crit_restore(saved): it restores the former level or flag and returns whether anything waits above it.
+ * Leaving a section in the schemes that check for pending work: spl_pessim.h, spl_optim.h and cli_optim.h. Each has its
+ * crit_restore(saved): it restores the former level or flag and returns whether anything is pending above it.
  */
 static inline void crit_sec_leave(crit_t saved)
 {
@@ -8,7 +8,7 @@ static inline void crit_sec_leave(crit_t saved)
         PROBE(CRIT_LEFT);
         crit_sec_leave_slow(saved);
     } else {
-        PROBE(CRIT_LEFT); /* after the look at what waits: that belongs to the cost */
+        PROBE(CRIT_LEFT); /* after the check for pending work: that is part of the cost */
     }
     hart_may_have_changed();
 }

@@ -34,7 +34,7 @@ void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned 
     link_seed_write(seed);
 }
 
-/* What no boot argument gives stays as the register has it: as it was built, or as it was written from outside. */
+/* Without a boot argument the register keeps its value: as built, or as written from outside. */
 void pic_init(void)
 {
     uint32_t read = link_read_latency_read(), write = link_write_latency_read();

@@ -1,7 +1,7 @@
 /*
  * Driver of the off-chip interrupt controller (hw/pic). Every access crosses the link and stalls this hart for the
- * link's latency; the link's own settings and counters are on the chip. The SELF block of registers is always the
- * context of the hart that makes the access.
+ * link's latency; the settings and counters of the link are on chip. The SELF block of registers is always the context
+ * of the hart that makes the access.
  */
 #ifndef SYNC_PIC_H
 #define SYNC_PIC_H
@@ -21,9 +21,9 @@
 #define PIC_SOURCE_ARRIVAL(wire) (18 + (wire)) /* dev/arrivals.h */
 #define PIC_SOURCE_DISK(unit) (28 - (unit)) /* dev/disk.h */
 #define PIC_SOURCE_ETHER(wire) (29 + (wire)) /* dev/ether.h */
-#define PIC_SOURCE_FREE 18 /* first source that nothing raises unless it is asked to */
+#define PIC_SOURCE_FREE 18 /* first source that only software raises */
 #define PIC_ANY_HART 0xffu
-#define PIC_GONE 0x7fffffffu /* loads give, where the controller is on another chip and does not answer (hw/pic/pins) */
+#define PIC_GONE 0x7fffffffu /* value of loads if the controller is on another chip and does not answer (hw/pic/pins) */
 
 struct claim {
     unsigned source, priority;
@@ -72,7 +72,7 @@ static inline void pic_raise(uint32_t mask)
 /* The boot arguments link_*: hart 0. */
 void pic_init(void);
 
-/* What they set: cycles of an access, the worst case, and of a delivery or the fall of a hart's wire. */
+/* As set by these: worst-case cycles of an access, and of a delivery or the fall of a hart's wire. */
 extern uint32_t pic_worst_access, pic_worst_delivery;
 
 /* Route `source` to `hart` (or PIC_ANY_HART) at `priority`. */
@@ -82,6 +82,6 @@ void pic_set_access_latency(unsigned read, unsigned write);
 void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned jitter, uint32_t seed);
 struct pic_counters pic_counters(unsigned source);
 
-/* How often the source was claimed, up to now: waits until the PIC has counted it (hw/pic/README.md, "Accounting"). */
+/* How often the source was claimed so far: waits until the PIC has counted it (hw/pic/README.md, "Accounting"). */
 uint32_t pic_deliveries(unsigned source);
 #endif

@@ -1,4 +1,4 @@
-/* The out-of-line half of the scheme that this image is built with, and what all schemes share. */
+/* The out-of-line half of the scheme that this image is built with, and the code that all schemes share. */
 #define SYNC_IMPLEMENTATION
 #include "sync/dispatch.h"
 #include "sync/sync.h"
@@ -31,9 +31,9 @@ void crit_sec_leave_slow(crit_t saved)
 }
 
 /*
- * A preemption ends with a section's end, whose replay may ask for another one; and by then this may be another hart,
- * where the thread goes on that gave way here. So look until nothing is left, which with interrupts off on chip stays
- * so. Mostly all that waits is the preemption itself.
+ * A preemption ends with a section's end, whose replay may request another one; and by then the preempted thread may
+ * have moved to another hart. So check until nothing is pending, which stays so with interrupts off on chip. Mostly
+ * only the preemption itself is pending.
  */
 void intr_return_to_base(void)
 {

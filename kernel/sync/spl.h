@@ -1,12 +1,12 @@
 /*
  * Interrupt priority levels, as the kernel's code names them. Levels above SPL_SOFT_MAX are also the PIC's priorities:
- * a source interrupts when its priority is greater than the level. Soft interrupts, which have no wire, lie below.
+ * a source interrupts when its priority is greater than the level. Soft interrupts (no wire) are below.
  */
 #ifndef SYNC_SPL_H
 #define SYNC_SPL_H
 
 #define SPL_NONE 0
-#define SPL_SOFTPREEMPT 1 /* nothing to call: the thread that runs is to be preempted (sched/sched.h) */
+#define SPL_SOFTPREEMPT 1 /* calls nothing: the running thread is to be preempted (sched/sched.h) */
 #define SPL_SOFTCLOCK 2
 #define SPL_SOFTTTY 3
 #define SPL_SOFTNET 4

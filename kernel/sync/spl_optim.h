@@ -1,5 +1,5 @@
 /*
- * spl-optim (paper `sync`, section 3.2): a section sets a variable; only an interrupt that does arrive goes off-chip.
+ * spl-optim (paper `sync`, section 3.2): a section sets a variable; only an arriving interrupt goes off-chip.
  *
  *   crit_sec_enter()         crit_sec_leave()                 interrupt_handler(intr_level)
  *     in_crit_sec = true       if (any queued interrupts)       if (in_crit_sec || intr_level < cur_level)
@@ -11,23 +11,23 @@
  *                                                                 PIC_mask(saved_mask)
  *                                                                 handle queued interrupts
  *
- * The variable is the hart's `level`: an interrupt is masked when its level is not greater. To queue one is to claim it
- * without ending its service, note it in `queued`, and write the logical level to the PIC (the pessimistic fall-back:
- * no further interrupt of that level disturbs this section). Leaving stores the old level first and looks at `pending`
- * afterwards: an interrupt between the two is not masked any more and runs at once, so none is stranded. `pending` has
- * the bit of every level with something queued, and of the level last written to the PIC, so that one shift decides
- * both.
+ * The variable is the hart's `level`: an interrupt is masked when its level is not greater. To queue one is to claim
+ * it without ending its service, note it in `queued`, and write the logical level to the PIC (the pessimistic
+ * fall-back: no further interrupt of that level disturbs this section). Leaving stores the old level first and checks
+ * `pending` afterwards: an interrupt between the two is not masked any more and runs at once, so none is stranded.
+ * `pending` has the bit of every level with something queued, and of the level last written to the PIC, so that one
+ * shift tests both.
  *
- * What the PIC was told is `hw_level`. Whenever interrupts are on, on chip,
+ * `hw_level` is the level last written to the PIC. Whenever interrupts are on, on chip,
  *
- *   hw_level >= every level with something queued      no second edge of a queued source is claimed, to merge with the
+ *   hw_level >= every level with something queued      no second edge of a queued source is claimed and merged with the
  *                                                      first
- *   hw_level >= the level of the innermost handler     what cannot interrupt it waits at the PIC, and does not disturb
+ *   hw_level >= the level of the innermost handler     masked interrupts wait at the PIC, and do not disturb
  *                                                      it
- *   hw_level <= `level`, or its bit is in `pending`    nothing waits at the PIC longer than the section that masks it
+ *   hw_level <= `level`, or its bit is in `pending`    none waits at the PIC longer than the section that masks it
  *
- * A replay lowers the PIC to what it handles, one level after the other, and leaves it at the level it returns to if
- * anything is queued there or below, or a handler goes on; else at 0, optimistic again.
+ * A replay lowers the PIC to the level it handles, one level after the other, and leaves it at the level it returns to
+ * if anything is queued there or below, or a handler is active; else at 0, optimistic again.
  */
 #include "sync/spl_sections.h"
 
@@ -83,7 +83,7 @@ static void lower_pic(unsigned level)
     }
 }
 
-/* Nothing is queued above `level`, to which this hart returns: the PIC is told no more than what still needs it. */
+/* Nothing is queued above `level`, to which this hart returns: lowers the PIC to what is still needed. */
 static void settle_pic(unsigned level)
 {
     bool needed = sync_hart()->intr_depth || sync_hart()->pending >> (SPL_SOFT_MAX + 1);
@@ -105,14 +105,14 @@ void crit_sec_replay(unsigned level)
             softint_dispatch_above(level);
             continue;
         }
-        if (!sync_hart()->queued[next]) { /* only the mark of what the PIC was told; nothing is left at this level */
+        if (!sync_hart()->queued[next]) { /* only the mark of the PIC's level; nothing is queued at this level */
             __atomic_fetch_and(&sync_hart()->pending, ~(1u << next), __ATOMIC_RELAXED);
             continue;
         }
         unsigned source = __builtin_ctz(sync_hart()->queued[next]);
         sync_hart()->queued[next] &= sync_hart()->queued[next] - 1;
         sync_hart()->level = next;
-        lower_pic(next); /* what the PIC kept back and outranks this one goes first */
+        lower_pic(next); /* pending interrupts at the PIC that outrank this one go first */
         intr_handle_nested(intr_begin(source));
         sync_hart()->level = level;
     }
@@ -124,7 +124,7 @@ static inline void interrupt_handler(struct frame *frame)
     (void)frame;
     unsigned saved = sync_hart()->level;
     struct claim c = pic_claim();
-    if (unlikely(c.priority <= saved)) { /* so it is too when there is nothing: that has priority 0 */
+    if (unlikely(c.priority <= saved)) { /* true for a spurious claim, too: its priority is 0 */
         if (c.none)
             sync_hart()->spurious++;
         else

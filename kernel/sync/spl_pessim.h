@@ -1,5 +1,5 @@
 /*
- * spl-pessim (paper `sync`, section 3.1): every section tells the off-chip controller.
+ * spl-pessim (paper `sync`, section 3.1): every section writes to the off-chip controller.
  *
  *   crit_sec_enter()            crit_sec_leave()         interrupt_handler(intr_level)
  *     saved_mask = cur_mask       PIC_mask(saved_mask)     saved_mask = cur_mask
@@ -8,8 +8,8 @@
  *                                                          PIC_mask(saved_mask)
  *
  * cur_mask is the hart's `level`; a mask is one write of the PIC's LEVEL register, which stalls the hart. `level` is
- * always set before the PIC is: an interrupt that comes between the two finds the level this thread wants, raises the
- * PIC no lower than that, and leaves the PIC at it, so that our own write that follows is merely redundant.
+ * always set before the PIC is: an interrupt between the two finds the new level in `level`, does not lower the PIC
+ * below it, and leaves the PIC at it, so that the section's own write that follows is merely redundant.
  */
 #include "sync/spl_sections.h"
 
@@ -46,20 +46,20 @@ static inline unsigned crit_restore(crit_t saved)
 }
 
 /*
- * A rise of the hart's wire that is on its way is taken back by the next section's mask (hw/pic). So a hart whose
- * sections come sooner one after the other than a rise needs is deaf; one that is given up in a loop would be for ever.
- * `heard` is when the hart last was open for as long as a rise takes, and none came, as far as is known. Where it is
- * given up a multiple of that later (crit_is_deaf), its way back to base level waits for so long (crit_stay_open).
+ * The next section's mask cancels a rise of the hart's wire that is in transit (hw/pic). So a hart whose sections
+ * follow each other faster than a rise gets no interrupts; one that switches threads in a loop never would. `heard` is
+ * when it last is known to have been unmasked for the time of a rise, and none came. If it switches threads a multiple
+ * of that time later (crit_is_deaf), its return to base level waits for a rise (crit_stay_open).
  */
-#define OPEN_EVERY 32 /* ways of a rise: so it is open for a part of 33 of the time at least */
+#define OPEN_EVERY 32 /* times of a rise: so it is unmasked for at least 1/33 of the time */
 
 extern struct heard {
     uint32_t at;
 } spl_pessim_heard[MAX_HARTS];
 
 /*
- * From when the PIC has been told the level, or a source is raised, until the hart's `mip` shows it; the PIC's own part
- * is 4.
+ * The time from a write of the PIC's level, or the rise of a source, until the hart's `mip` shows it; the PIC's own
+ * part is 4.
  */
 static inline uint32_t spl_pessim_rise(void)
 {
@@ -87,9 +87,9 @@ void spl_pessim_stay_open(void);
 struct heard spl_pessim_heard[MAX_HARTS];
 
 /*
- * Interrupts are off on chip, so nobody's section comes in between, and what has arrived is taken before a call of
- * another hart. A wire that is up ends the wait and does not count as heard: less urgent sources may wait, and the wire
- * fall late.
+ * Interrupts are off on chip, so no section runs in between, and a device's interrupt is taken before a call from
+ * another hart. A wire that is up ends the wait and does not count as heard: less urgent sources may be pending, and
+ * the wire may fall late.
  */
 void spl_pessim_stay_open(void)
 {
@@ -106,7 +106,7 @@ void spl_pessim_stay_open(void)
 void crit_sec_replay(unsigned level)
 {
     intr_disable();
-    softint_dispatch_above(level); /* soft levels lie below all of the PIC's: the logical level is enough */
+    softint_dispatch_above(level); /* soft levels lie below all levels of the PIC: the logical level is enough */
 }
 
 static inline void interrupt_handler(struct frame *frame)
@@ -115,7 +115,7 @@ static inline void interrupt_handler(struct frame *frame)
     unsigned saved = sync_hart()->level;
     struct claim c = pic_claim();
     unsigned new = c.priority;
-    if (unlikely(new <= saved)) { /* so it is too when there is nothing: that has priority 0 */
+    if (unlikely(new <= saved)) { /* true for a spurious claim, too: its priority is 0 */
         if (c.none) {
             sync_hart()->spurious++;
             return;

@@ -1,6 +1,6 @@
 /*
- * What the schemes have in common whose sections are levels of the hart: spl_pessim.h and spl_optim.h. Interrupts stay
- * on, on chip; what a section does not keep out runs at once, in a handler too.
+ * The common part of the schemes whose sections set the hart's level: spl_pessim.h and spl_optim.h. Interrupts stay on,
+ * on chip; an interrupt that a section does not mask runs at once, also in a handler.
  */
 #define CRIT_BASE SPL_NONE
 #define CRIT_SWITCH_MIE 1

@@ -1,36 +1,36 @@
 /*
- * The one way the kernel protects a critical section from interrupts: the interface that each of the five schemes of
+ * The kernel's only way to protect a critical section from interrupts: the interface that each of the five schemes of
  * paper `sync` (sections 3 and 7) implements, one file each:
  *
  *   spl_pessim.h  spl_optim.h  cli_pessim.h  cli_optim.h  cli_spl_pessim.h
  *
- * One scheme is compiled into an image (make SYNC=...), so that a primitive costs what it costs.
+ * One scheme is compiled into an image (make SYNC=...), so that a primitive has no cost of selection.
  *
  *   crit_t crit_sec_enter(level)      from here on no interrupt handler and no soft interrupt of `level` or lower runs
  *                                     on this hart, and the thread stays on it. Sections nest; the level never falls.
- *   void crit_sec_raise(level)        the section goes on at `level`, if that is higher; its leave goes back to where
- *                                     it began
- *   void crit_sec_leave(saved)        restores what the matching enter found; what arrived meanwhile runs now.
+ *   void crit_sec_raise(level)        raises the section to `level`, if that is higher; its leave restores the level at
+ *                                     its enter
+ *   void crit_sec_leave(saved)        restores what the matching enter found; what is pending runs now.
  *   void crit_sec_leave_masked(saved) the same from the trap path, which must end with interrupts off on chip.
  *   void interrupt_handler(frame)     the interrupt path: called by the trap with interrupts off on chip.
  *   CRIT_BASE                         the `saved` of a section entered at base level (a new thread leaves with it)
- *   CRIT_SWITCH_MIE                   whether interrupts are on, on chip, while a thread switch is under way
+ *   CRIT_SWITCH_MIE                   whether interrupts are on, on chip, during a thread switch
  *   crit_is_base(saved)               whether leaving with `saved` returns to base level
  *   crit_level(saved)                 the level to which leaving with `saved` returns, as crit_sec_replay takes it
- *   CRIT_MASKS_ALL                    whether a section keeps out all interrupts, whatever its level
- *   crit_level_masks(of)              whether the hart's level or flag, as it is, keeps out level `of`
- *   crit_is_deaf()                    whether the scheme's sections may have kept interrupts away from this hart for
- *                                     long: who gives it up posts SPL_SOFTPREEMPT, so that its way back to base level
- *                                     is the longer one
- *   crit_stay_open()                  if so: wait until what is on its way has arrived; at base level, interrupts off
+ *   CRIT_MASKS_ALL                    whether a section masks all interrupts, whatever its level
+ *   crit_level_masks(of)              whether the hart's present level or flag masks level `of`
+ *   crit_is_deaf()                    whether the scheme's sections may have masked interrupts on this hart for
+ *                                     long: a thread switch then posts SPL_SOFTPREEMPT, so that the return to base
+ *                                     level takes the longer path
+ *   crit_stay_open()                  if so: wait until interrupts in transit arrive; at base level, interrupts off
  *                                     on chip
- *   crit_was_open(since)              this hart has been at base level since then, by cycles32()
- *   HANDLERS_NEST                     whether a handler is interrupted by one of a higher level
+ *   crit_was_open(since)              this hart has been at base level since that time, by cycles32()
+ *   HANDLERS_NEST                     whether a handler can be interrupted by one of a higher level
  *   QUEUE_GOES_FIRST                  whether a queued interrupt is handled before a higher one that came later
  *   SOFTINT_NEEDS_KICK                whether a soft interrupt posted in a thread's section needs the CLINT to start it
  *
- * On several harts a scheme masks the hart it runs on, nothing else: what harts share is guarded by a simple lock
- * taken inside the section (lock/simple_lock.h). A lock has one level, at least that of every handler that takes it.
+ * A scheme masks only the hart it runs on: data that harts share is guarded by a simple lock taken inside the section
+ * (lock/simple_lock.h). A lock has one level, at least that of every handler that takes it.
  */
 #ifndef SYNC_SYNC_H
 #define SYNC_SYNC_H
@@ -50,18 +50,18 @@
 typedef uint32_t crit_t;
 
 /*
- * What lies above and is defined there, interrupts off on chip before and after. The preemption of the thread that runs
- * (sched/sched.c), on the way back to base level. And the soft interrupts that are posted (intr/softint.c): those above
- * `level`, highest first, the logical level raised meanwhile; or all, unless one runs already.
+ * Defined in higher layers, called with interrupts off on chip, which they leave off. The preemption of the running
+ * thread (sched/sched.c), on the return to base level. And the posted soft interrupts (intr/softint.c): those above
+ * `level`, highest first, with the logical level raised meanwhile; or all, unless one runs already.
  */
 void sched_preempt_from_interrupt(void);
 void softint_dispatch_above(unsigned level);
 void softint_dispatch(void);
 
-/* Runs what waits above `level` on this hart, highest first; ends with interrupts off on chip. */
+/* Runs what is pending above `level` on this hart, highest first; ends with interrupts off on chip. */
 void crit_sec_replay(unsigned level);
 
-/* The rare half of leaving a section: something waits. Replays it, and lets a thread that it woke run. */
+/* The slow path of leaving a section: something is pending. Replays it, and lets a thread that it woke run. */
 void crit_sec_leave_slow(crit_t saved);
 
 /* The outermost handler is done, the hart is about to return to base level, interrupts are off on chip. */
