@@ -9,7 +9,7 @@
 #include "sched/sched.h"
 #endif
 
-/* Of a run's request the data is in pieces. */
+/* A run's request has its data in pieces. */
 static void tell(struct block_io *io)
 {
     if (io->data) {
@@ -25,7 +25,7 @@ static void tell(struct block_io *io)
 
 #if BIODONE_SOFTINT
 
-/* The end of a request is told in a soft interrupt, and buffers are let go of by threads. */
+/* A soft interrupt reports the end of a request; threads release the buffers. */
 DEFINE_ITHREAD(bufdone_thread, "bufdone", SPL_BIO);
 static SIMPLE_LOCK_CLASS(ended_class, "bufdone", SPL_BIO);
 static struct simple_lock ended_lock = SIMPLE_LOCK("bufdone", ended_class);
@@ -118,7 +118,7 @@ static int device_transfer(struct blockdev *device, bool write, uint32_t sector,
     return block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data);
 }
 
-static uint32_t device_numbers; /* that have a number */
+static uint32_t device_numbers; /* how many have a number */
 
 void blockdev_of(struct blockdev *to, struct block_device *d)
 {

@@ -1,4 +1,4 @@
-/* ext2: from a file's blocks to the device's (ext2.h). */
+/* ext2: maps a file's blocks to the device's (ext2.h). */
 #include "fs/ext2.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define RUN_LOOKED_AT RUN_MOST /* as many blocks as the longest request has */
 
-/* Where block `n` of a file hangs: the pointer in the inode, and the place in each indirect block below it. */
+/* The path to block `n` of a file: the pointer in the inode, and the index in each indirect block below it. */
 struct way {
     unsigned pointer, levels;
     uint32_t place[3];
@@ -38,7 +38,7 @@ static bool way_to(const struct ext2 *fs, uint32_t n, struct way *way)
     return false;
 }
 
-/* Block numbers have 32 bits, and so has the count of sectors of an inode. */
+/* Limited by block numbers and by an inode's count of sectors, which have 32 bits. */
 uint64_t ext2_size_limit(const struct ext2 *fs)
 {
     uint64_t per = fs->block_size / 4, blocks = EXT2_DIRECT + per + per * per + per * per * per;
@@ -46,11 +46,11 @@ uint64_t ext2_size_limit(const struct ext2 *fs)
     return MIN(blocks, by_sectors) << fs->block_shift;
 }
 
-/* New blocks for the inode, *count at most; one, all 0 on the device, if it is to hold pointers. */
+/* Allocates blocks for the inode, up to *count; for pointers one, zeroed on the device. */
 static int bmap_allocate(struct inode *ip, bool pointers, uint32_t *block, uint32_t *count)
 {
     struct ext2 *fs = ip->fs;
-    /* For who goes on writing as much again as the file has got, up to what one request writes. */
+    /* Reserves for a file that goes on growing as many blocks again as it has, up to the size of one request. */
     uint32_t ahead = ip->v.type == VREG && ip->append.last_allocated ? ip->disk.sectors / fs->sectors_per_block : 0;
     uint32_t most = buf_run_most(fs->block_size);
     int error = ext2_balloc(fs, ext2_goal(ip), MIN(ahead, most), block, count);
@@ -63,7 +63,7 @@ static int bmap_allocate(struct inode *ip, bool pointers, uint32_t *block, uint3
         return 0;
     struct buf *bp = ext2_getblk(fs, *block);
     memset(bp->data, 0, fs->block_size);
-    error = ext2_meta(fs, bp, true); /* before anything points to it */
+    error = ext2_meta(fs, bp, true); /* before a pointer to it is written */
     if (error) {
         ext2_bfree(fs, *block, true);
         ip->disk.sectors -= fs->sectors_per_block;
@@ -72,8 +72,8 @@ static int bmap_allocate(struct inode *ip, bool pointers, uint32_t *block, uint3
 }
 
 /*
- * How many of the pointers from `p` on, before `end`, lead to blocks one behind the other, or to none; `most` are
- * looked at.
+ * How many of the pointers from `p` on, before `end`, lead to consecutive blocks, or all to none; reads at most
+ * `most`.
  */
 static uint32_t in_a_row(const uint32_t *p, const uint32_t *end, uint32_t most)
 {
@@ -84,8 +84,8 @@ static uint32_t in_a_row(const uint32_t *p, const uint32_t *end, uint32_t most)
 }
 
 /*
- * The pointer at `place` of the indirect block `in`; how many from there on, *run at most, do so in a row in *run, if
- * not null.
+ * The pointer at `place` of the indirect block `in`; in *run, if not null, how many from there on, up to the value it
+ * had, lead to consecutive blocks.
  */
 static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, uint32_t *run)
 {
@@ -102,7 +102,7 @@ static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, u
     return error;
 }
 
-/* The `count` pointers from `place` on, to blocks one behind the other; or one to none. */
+/* Sets the `count` pointers from `place` on to consecutive blocks; or one to 0. */
 static int set_pointers(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t block, uint32_t count)
 {
     struct buf *bp = ext2_bread(fs, in);
@@ -116,7 +116,7 @@ static int set_pointers(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t b
     return ext2_meta(fs, bp, false);
 }
 
-/* A block to which nothing points yet is free again. */
+/* Frees a block that no pointer leads to yet. */
 static void take_back(struct inode *ip, uint32_t block, bool meta)
 {
     ext2_bfree(ip->fs, block, meta);
@@ -137,7 +137,7 @@ int ext2_set_pointers(struct inode *ip)
         take_back(ip, it.block + i, contents_are_meta(ip));
     if (error) {
         ip->reading_on.count = 0;
-        ip->lost_seen = __atomic_load_n(&ip->fs->device->lost_writes, __ATOMIC_RELAXED) - 1; /* fsync tells of it */
+        ip->lost_seen = __atomic_load_n(&ip->fs->device->lost_writes, __ATOMIC_RELAXED) - 1; /* fsync reports it */
     }
     return error;
 }
@@ -147,7 +147,7 @@ int ext2_has_contents(struct inode *ip)
     return ip->fs->log || contents_are_meta(ip) ? ext2_set_pointers(ip) : 0;
 }
 
-/* As `to_set`, behind what is in it, if it goes on there; else that is set now. */
+/* Adds to `to_set` if the new pointers continue those in it; else sets those first. */
 static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t block, uint32_t count)
 {
     struct pointer_to_set *s = &ip->append.to_set;
@@ -162,8 +162,8 @@ static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t 
 }
 
 /*
- * Where the way leads, or 0. In *run, how many blocks from there on follow one another: of as many as it says are
- * looked at.
+ * The block that the path leads to, or 0. *run: how many blocks from there on are consecutive, up to the value it
+ * had.
  */
 static int bmap_lookup(struct inode *ip, const struct way *way, uint32_t *at, uint32_t *run)
 {
@@ -179,7 +179,7 @@ static int bmap_lookup(struct inode *ip, const struct way *way, uint32_t *at, ui
         bool lowest = level + 1 == way->levels;
         uint32_t in = *at, among = way->place[level] - s->place;
         *run = most;
-        if (lowest && in == s->in && among < s->count) { /* its pointer is to be set yet */
+        if (lowest && in == s->in && among < s->count) { /* its pointer is still to be set */
             *at = s->block + among;
             *run = MIN(s->count - among, most);
             break;
@@ -192,8 +192,8 @@ static int bmap_lookup(struct inode *ip, const struct way *way, uint32_t *at, ui
 }
 
 /*
- * The pointer at `place` of `in`, the lowest block of pointers on the way of an append; *count, how many from there on
- * are as it is, up to `most`.
+ * The pointer at `place` of `in`, the lowest indirect block on the path of an append; *count: how many from there on
+ * continue it, up to `most`.
  */
 static int bmap_lowest(struct inode *ip, uint32_t in, uint32_t place, uint32_t most, uint32_t *at, uint32_t *count)
 {
@@ -219,7 +219,7 @@ static int bmap_lowest(struct inode *ip, uint32_t in, uint32_t place, uint32_t m
 }
 
 /*
- * Blocks where the way's pointer of `level`, which is one of `in`, leads to none: one of pointers, or *count of
+ * Allocates blocks where the path's pointer of `level`, in block `in`, is 0: one for pointers, or *count for
  * contents.
  */
 static int bmap_add(struct inode *ip, const struct way *way, unsigned level, uint32_t in, uint32_t *at, uint32_t *count)
@@ -248,7 +248,7 @@ static int bmap_add(struct inode *ip, const struct way *way, unsigned level, uin
     return error;
 }
 
-/* As bmap_lookup, but with new blocks where there are none: *fresh. */
+/* As bmap_lookup, but allocates blocks where there are none: *fresh. */
 static int bmap_extend(struct inode *ip, const struct way *way, uint32_t *at, bool *fresh, uint32_t *run)
 {
     struct ext2 *fs = ip->fs;
@@ -298,7 +298,7 @@ static COLD int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, 
     return 0;
 }
 
-/* The inode itself leads to the first ones. */
+/* The inode itself has the first pointers. */
 int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
 {
     uint32_t at = n < EXT2_DIRECT ? ip->disk.block[n] : 0;
@@ -310,7 +310,7 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
     return 0;
 }
 
-/* Frees `block` and all that hangs below it, to which nothing points any more. */
+/* Frees `block` and all blocks below it; no pointer leads to it any more. */
 static int free_tree(struct inode *ip, uint32_t block, unsigned levels)
 {
     struct ext2 *fs = ip->fs;
@@ -320,20 +320,20 @@ static int free_tree(struct inode *ip, uint32_t block, unsigned levels)
         uint32_t child;
         int e = pointer(fs, block, i, &child, 0);
         if (e)
-            return e; /* what cannot be read stays allocated */
+            return e; /* blocks that cannot be found stay allocated */
         if (child && (e = free_tree(ip, child, levels - 1)))
-            return e; /* a tree that leads into itself has more pointers than anybody wants to follow */
+            return e; /* a tree that leads into itself has too many pointers to follow all */
     }
     ip->disk.sectors -= fs->sectors_per_block;
     return ext2_bfree(fs, block, levels || contents_are_meta(ip));
 }
 
 #define BATCH 32
-#define BATCH_LOGGED 12 /* each may be in a group of its own */
+#define BATCH_LOGGED 12 /* each may be in a different group */
 
 /*
- * Takes up to `most` pointers of the indirect block `in`, from place *i on, into `batch`: they are 0 now. How many, or
- * an error.
+ * Moves up to `most` pointers of the indirect block `in`, from index *i on, into `batch`, and sets them to 0. Returns
+ * how many, or an error.
  */
 static int take_pointers(struct ext2 *fs, uint32_t in, uint32_t *i, uint32_t batch[], uint32_t most)
 {
@@ -354,8 +354,8 @@ static int take_pointers(struct ext2 *fs, uint32_t in, uint32_t *i, uint32_t bat
 }
 
 /*
- * The same of the part of a tree that begins with block number `from` of the file; the tree begins with `first`, before
- * it. Pointers end on the device before what they pointed to is free.
+ * As free_tree, for the blocks of a tree from block number `from` of the file on; the tree begins with `first`, before
+ * it. Pointers are cleared on the device before the blocks that they led to are freed.
  */
 static int free_part(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
 {
@@ -385,7 +385,7 @@ static int free_part(struct inode *ip, uint32_t block, unsigned levels, uint64_t
     return error;
 }
 
-/* The rest of the block that the end lies in becomes 0, so that a file that grows again has nothing old in it. */
+/* Zeroes the rest of the last block, so that a file that grows again shows no old contents. */
 static int clear_behind(struct inode *ip, uint64_t size)
 {
     struct ext2 *fs = ip->fs;
@@ -405,9 +405,9 @@ static int clear_behind(struct inode *ip, uint64_t size)
 }
 
 /*
- * Reads the blocks of pointers below `block`, a tree's root that begins with block number `first` of the file, that are
- * gone through when all from `from` on is cut: what cannot be read is known before anything has changed. `left`: so
- * many are looked at, more are none's.
+ * Reads the indirect blocks below `block`, the root of a tree that begins with block number `first` of the file, that a
+ * cut at `from` reads: so a read error is known before anything has changed. `left`: so many blocks are read, more
+ * cannot belong to one file.
  */
 static int read_first(struct ext2 *fs, uint32_t block, unsigned levels, uint64_t first, uint64_t from, uint32_t *left)
 {
@@ -429,13 +429,13 @@ static int read_first(struct ext2 *fs, uint32_t block, unsigned levels, uint64_t
     return error;
 }
 
-/* A short symbolic link has its text where the pointers are; devices have their number there. */
+/* A short symbolic link has its text in place of the pointers; devices have their number there. */
 static bool has_blocks(const struct inode *ip)
 {
     return ip->v.type == VREG || ip->v.type == VDIR || (ip->v.type == VLNK && !ext2_text_is_in_inode(ip));
 }
 
-/* With a journal: what has been cut so far can be committed, if there is no room in the transaction for more. */
+/* With a journal: commits what has been cut so far, if there is no room in the transaction for more. */
 static int pause(struct inode *ip)
 {
     struct ext2 *fs = ip->fs;
@@ -444,7 +444,7 @@ static int pause(struct inode *ip)
     ip->dirty = true;
     int error = ext2_update(ip, false);
     if (!ip->orphan)
-        ext2_orphan_add(ip); /* the rest is to go after a crash, too */
+        ext2_orphan_add(ip); /* the rest must be freed after a crash, too */
     int e = ext2_go_on(fs);
     return error ? error : e;
 }
@@ -459,8 +459,8 @@ static int free_logged(struct inode *ip, uint32_t block, bool meta)
 }
 
 /*
- * With a journal: all behind block number `from` of the file that hangs below `block`, a tree's root that begins with
- * `first`. In steps that leave the tree whole: what is freed has no pointer any more, and what has one is not free.
+ * With a journal: frees all blocks from block number `from` of the file on below `block`, a tree's root that begins
+ * with `first`. Each step leaves the tree whole: a freed block has no pointer, and one with a pointer is not free.
  */
 static int bmap_empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
 {
@@ -496,7 +496,7 @@ static int bmap_empty(struct inode *ip, uint32_t block, unsigned levels, uint64_
     return error;
 }
 
-/* The blocks behind the new end, with a journal. first[i]: the block number that pointer i begins with. */
+/* Frees the blocks behind the new end, with a journal. first[i]: the block number that pointer i begins with. */
 static int cut_logged(struct inode *ip, uint64_t from, const uint64_t first[])
 {
     int error = ext2_update(ip, false);
@@ -520,7 +520,7 @@ static int cut_logged(struct inode *ip, uint64_t from, const uint64_t first[])
     if (ip->disk.links && ip->orphan && !error)
         ext2_orphan_remove(ip);
     else if (ip->disk.links)
-        ext2_orphan_forget(ip); /* whoever mounts it next goes on */
+        ext2_orphan_forget(ip); /* the next mount continues */
     return error ? error : e;
 }
 
@@ -530,7 +530,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     lock_assert_write_held(&ip->v.lock);
     if (size > fs->size_most)
         return -EFBIG;
-    ip->reading_on = (struct read_state){0}; /* whoever reads on has the lock for reading, and is not here */
+    ip->reading_on = (struct read_state){0}; /* a reader would hold the lock for reading, so there is none */
     uint64_t before = ext2_size(ip), from = (size + fs->block_size - 1) >> fs->block_shift;
     int error = 0;
     bool cuts =
@@ -555,16 +555,16 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     ip->append.last_allocated = ip->append.empty_count = 0;
     if (fs->log)
         return cut_logged(ip, from, first);
-    /* First the inode without the blocks, and only then may they be another file's. */
+    /* The inode without the blocks is written first; only then may they become another file's. */
     uint32_t pointers[EXT2_POINTERS];
     memcpy(pointers, ip->disk.block, sizeof pointers);
     for (unsigned i = 0; i < EXT2_POINTERS; i++)
         if (first[i] >= from)
             ip->disk.block[i] = 0;
-    error = ext2_update(ip, true); /* with all pointers set, which lead to what is free then */
+    error = ext2_update(ip, true); /* sets all pointers first, which lead to blocks that are freed then */
     if (!error)
         error = ext2_line(fs);
-    if (error) { /* on the device they are still its own */
+    if (error) { /* on the device the blocks are still its own */
         memcpy(ip->disk.block, pointers, sizeof pointers);
         ext2_set_size(ip, before);
         return error;

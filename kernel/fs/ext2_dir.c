@@ -1,4 +1,4 @@
-/* ext2: entries of directories (ext2.h), one behind the other in each block, from its beginning to its end. */
+/* ext2: directory entries (ext2.h), which fill each block one behind the other. */
 #include "fs/ext2.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static uint32_t blocks_of(const struct inode *dp)
     return dp->disk.size >> dp->fs->block_shift;
 }
 
-/* The buffer of block `n` of a directory, which has no holes; null with *error. `look`: nothing is changed in it. */
+/* The buffer of block `n` of a directory, which has no holes; null with *error. `look`: for reading only. */
 static struct buf *ext2_dir_read_block(struct inode *dp, uint32_t n, bool look, int *error)
 {
     uint32_t block;
@@ -43,7 +43,7 @@ static struct buf *ext2_dir_read_block(struct inode *dp, uint32_t n, bool look, 
     return bp;
 }
 
-/* The entry at `offset` of a block, if it is one that stays within it. */
+/* The entry at `offset` of a block, if it is valid and ends within the block. */
 static struct ext2_dirent *ext2_dir_entry_at(const struct inode *dp, struct buf *bp, uint32_t offset)
 {
     uint32_t left = dp->fs->block_size - offset;
@@ -59,15 +59,15 @@ static bool ext2_dir_is_called(const struct ext2_dirent *e, const char *name, ui
 }
 
 /*
- * Looks for an entry in every block. `found` is called with each entry, the one before it in its block and the block's
- * buffer, until it gives other than 0: then that is the result, and the buffer has been let go of by it. 0: none.
- * `changes`: it may change the buffer.
+ * Passes through the entries of every block. Calls `fn` with each entry, the one before it in its block and the block's
+ * buffer, until it returns other than 0: that is the result, and `fn` has released the buffer. 0: none did. `changes`:
+ * `fn` may change the buffer.
  */
 struct look {
     const char *name;
     uint32_t length, number;
     enum vtype type;
-    bool later; /* it is not waited for: what undoes another change cannot fail, but for reading */
+    bool later; /* the write is delayed: undoing another change must not fail, except on a read */
 };
 typedef int look_fn(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
                     struct ext2_dirent *before);
@@ -119,8 +119,8 @@ int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t 
 }
 
 /*
- * What is changed in a directory with a hash tree is changed without one: so it has none any more, and the inode says
- * so before the entry is another, or in the same transaction.
+ * A change to a directory with a hash tree does not update the tree: so the inode drops the tree before the entry is
+ * changed, or in the same transaction.
  */
 static int without_index(struct inode *dp)
 {
@@ -142,7 +142,7 @@ static void ext2_dir_changed(struct inode *dp)
     dp->dirty = true;
 }
 
-/* The head of an entry as it was. */
+/* The head of an entry before a change. */
 struct was {
     uint32_t block, offset; /* in bytes */
     struct ext2_dirent head;
@@ -154,13 +154,13 @@ static struct was as_it_is(const struct inode *dp, const struct buf *bp, const s
 }
 
 /*
- * Lets go of the buffer with an entry that has been changed; after an error all is as it was, in memory, and on the
- * device some time later, whatever has become of the write.
+ * Writes and releases the buffer with a changed entry; after an error the entry is restored, in memory, and on the
+ * device some time later, whatever became of the write.
  */
 static int write_entry(struct inode *dp, struct buf *bp, const struct was *was, bool later)
 {
     int error = ext2_meta(dp->fs, bp, !later);
-    if (!error || dp->fs->log) /* a log that cannot be written lets go of what has been changed */
+    if (!error || dp->fs->log) /* a log that cannot be written drops the change itself */
         return error;
     bp = ext2_bread(dp->fs, was->block);
     if (bp->error) {
@@ -183,9 +183,9 @@ static void ext2_dir_fill(const struct inode *dp, struct ext2_dirent *e, uint32_
 }
 
 /*
- * Without a journal: a new entry whose head is in another sector than that of the entry *e before it, within which it
- * stands so far, is written first: a write that is torn between the two must not lead into what stood there before, and
- * lose the entries behind. The block's buffer again, with *e in it; null, with it let go of: *error.
+ * Without a journal: a new entry whose head is in another sector than the head of *e, which still contains it, is
+ * written first: a write torn between the two sectors must not leave a link to old data, and lose the entries behind.
+ * Returns the block's buffer again, with *e in it; null, with the buffer released: *error.
  */
 static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_dirent **e, uint32_t used, int *error)
 {
@@ -204,7 +204,7 @@ static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_di
     return *error ? 0 : bp;
 }
 
-/* Into the room behind this entry, or in it if it is nobody's. */
+/* Puts the entry into the room behind this one, or in its place if it is free. */
 static int ext2_dir_put_entry(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
                               struct ext2_dirent *before)
 {
@@ -219,7 +219,7 @@ static int ext2_dir_put_entry(struct inode *dp, struct look *look, struct buf *b
         return error;
     if (used)
         e->size = used;
-    error = write_entry(dp, bp, &was, look->later); /* the inode is there already */
+    error = write_entry(dp, bp, &was, look->later); /* the inode has been written already */
     ext2_dir_changed(dp);
     return error ? error : 1;
 }
@@ -277,7 +277,7 @@ static int ext2_dir_drop(struct inode *dp, struct look *look, struct buf *bp, st
         return 0;
     struct was was = as_it_is(dp, bp, before ? before : e);
     if (before)
-        before->size += e->size; /* and with that it is not there */
+        before->size += e->size; /* which removes the entry */
     else
         e->inode = 0;
     int error = write_entry(dp, bp, &was, look->later); /* before the inode loses the link */
@@ -335,7 +335,7 @@ void ext2_dir_put_back(struct inode *dp, const char *name, uint32_t length, uint
 {
     int error = number ? change_entry(dp, name, length, number, type, true) : remove_entry(dp, name, length, true);
     if (error)
-        ext2_keeps(dp->fs, "directory", dp->number); /* the name stays, and e2fsck is to look */
+        ext2_keeps(dp->fs, "directory", dp->number); /* the name stays, and e2fsck has to check */
 }
 
 int ext2_dir_is_there(struct inode *dp, const char *name, uint32_t length)
@@ -381,7 +381,7 @@ int ext2_dir_is_empty(struct inode *dp)
     return result < 0 ? result : !result;
 }
 
-/* An offset need not be an entry's beginning any more: the first entry at or behind it comes next. */
+/* An offset may no longer be an entry's beginning: continues with the first entry at or behind it. */
 int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg)
 {
     struct ext2 *fs = dp->fs;

@@ -1,6 +1,6 @@
 /*
- * ext2: files by inode and generation (ext2.h), for who comes with no name, and perhaps with a number that never was
- * one: the server of NFS (nfs/server.h).
+ * ext2: files by inode and generation (ext2.h), for a caller that has no name, and perhaps a number that never was a
+ * file's: the NFS server (nfs/server.h).
  */
 #include "fs/ext2.h"
 
@@ -16,8 +16,8 @@ void ext2_handle(const struct vnode *vp, uint32_t *number, uint32_t *generation)
 }
 
 /*
- * First as it is on the device, in no table: there a number that is free must not be met by who has just been given it.
- * What changes behind that look is found by the second one.
+ * Reads the inode from the device first, into no table: there a look-up of a free number must not meet its next owner.
+ * The second look finds what changes after the first.
  */
 int ext2_by_handle(struct mount *m, uint32_t number, uint32_t generation, struct vnode **vpp)
 {
@@ -44,7 +44,7 @@ int ext2_by_handle(struct mount *m, uint32_t number, uint32_t generation, struct
     return 0;
 }
 
-/* One more than the number's last file had: what was removed leaves it on the device. */
+/* One more than that of the number's last file: a removed file leaves its own on the device. */
 uint32_t ext2_next_generation(struct inode *ip)
 {
     struct inode before;

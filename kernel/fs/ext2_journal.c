@@ -1,13 +1,13 @@
 /*
- * ext2: what stands in a JBD journal (that of ext3) is carried out before the file system is mounted, as e2fsck does
- * it. The journal is inode 8, or the superblock's. Nothing is written to it here but that it is empty
- * (ext2_transaction.c does the rest).
+ * ext2: replays a JBD journal (ext3's) before the file system is mounted, as e2fsck does. The journal is
+ * inode 8, or the superblock's. The only write to it here marks it empty (ext2_transaction.c does the
+ * rest).
  *
  *   superblock | descriptor: where the blocks behind it belong | blocks... | commit | descriptor ...
  *
- * Three times along the log (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c): how many
- * transactions are whole; which blocks they revoke, that is, say that older copies of them mean nothing; and the blocks
- * to where they belong. An image may hold anything: each step is checked, and the log is no longer than the journal.
+ * Three passes along the log (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c) find how
+ * many transactions are complete; which blocks they revoke, so that older copies of these are ignored; and write the
+ * blocks in place. An image may hold anything: each step is checked, and the log is no longer than the journal.
  */
 #include "fs/ext2.h"
 #include "fs/ext2_jbd.h"
@@ -33,10 +33,10 @@ struct revokes { /* a page of them */
 struct journal {
     struct ext2 *fs;
     struct inode inode;
-    uint32_t length, first, start, sequence, end; /* `end`: the first sequence that is not whole */
+    uint32_t length, first, start, sequence, end; /* `end`: the first sequence that is not complete */
     struct revokes *revokes;
-    uint8_t *block; /* a page: the one that is looked at */
-    uint8_t *data;  /* another: one that is carried over */
+    uint8_t *block; /* a page: the block that is parsed */
+    uint8_t *data;  /* another: the block that is copied */
 };
 
 enum pass { SCAN, COLLECT, CARRY_OUT };
@@ -85,7 +85,7 @@ static int revoke(struct journal *j, uint32_t block, uint32_t sequence)
     return 0;
 }
 
-/* The revoke block in j->block. */
+/* Collects the revoke block in j->block. */
 static int collect(struct journal *j, uint32_t sequence)
 {
     uint32_t bytes;
@@ -123,7 +123,7 @@ static int carry_over(struct journal *j, const struct jbd_tag *tag, uint32_t fro
     return 0;
 }
 
-/* The blocks of the descriptor in j->block; `at` is its place, and that of the last of them in the end. */
+/* Passes the blocks of the descriptor in j->block; `at` is its place, and on return that of the last of them. */
 static int descriptor(struct journal *j, enum pass pass, uint32_t sequence, uint32_t *at, uint32_t *steps)
 {
     struct jbd_tag tag;
@@ -141,7 +141,7 @@ static int descriptor(struct journal *j, enum pass pass, uint32_t sequence, uint
     return 0;
 }
 
-/* Along the log, once. */
+/* One pass along the log. */
 static int go_along(struct journal *j, enum pass pass)
 {
     uint32_t sequence = j->sequence, at = j->start, steps = 0;
@@ -157,7 +157,7 @@ static int go_along(struct journal *j, enum pass pass)
         case JBD_DESCRIPTOR: error = descriptor(j, pass, sequence, &at, &steps); break;
         case JBD_REVOKE: error = pass == COLLECT ? collect(j, sequence) : 0; break;
         case JBD_COMMIT: sequence++; break;
-        default: steps = j->length; /* the end, as if nothing stood here */
+        default: steps = j->length; /* the end, as if nothing were here */
         }
         if (error)
             return error;
@@ -189,7 +189,7 @@ static int journal_begin(struct journal *j)
     return 0;
 }
 
-/* What has been carried out is on the medium before the log says that it is empty. */
+/* The replayed blocks are on the medium before the log is marked empty. */
 static int journal_empty(struct journal *j)
 {
     uint32_t block;

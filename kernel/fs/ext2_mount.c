@@ -56,7 +56,7 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)
 }
 
 /*
- * What is not in memory may be older on the device than what a log has that could not be carried out: no reading of it.
+ * A block that is not in memory may be outdated on the device, as a log could not be replayed to it: it is not read.
  */
 static COLD struct buf *read_none(struct ext2 *fs, uint32_t block)
 {
@@ -117,7 +117,7 @@ bool ext2_is_data_block(const struct ext2 *fs, uint32_t block)
     return block != g->block_bitmap && block != g->inode_bitmap && block - g->inode_table >= fs->table_blocks;
 }
 
-/* How many of `count` blocks from `block` on, which is one, are data blocks too, in the same group. */
+/* How many of `count` blocks from `block` on, a data block, are data blocks in the same group. */
 uint32_t ext2_data_blocks(const struct ext2 *fs, uint32_t block, uint32_t count)
 {
     const struct ext2_super *s = &fs->super;
@@ -132,7 +132,7 @@ uint32_t ext2_data_blocks(const struct ext2 *fs, uint32_t block, uint32_t count)
     return count;
 }
 
-/* A value of a superblock that cannot be used is named; 0 if there is none. */
+/* Names a value of a superblock that cannot be used; 0 if there is none. */
 static const char *what_is_wrong(const struct ext2_super *s, const struct blockdev *device, bool read_only)
 {
     if (s->magic != EXT2_MAGIC)
@@ -165,9 +165,9 @@ static const char *what_is_wrong(const struct ext2_super *s, const struct blockd
 }
 
 /*
- * Bitmaps and table of group `n` lie in the group, behind its copy of the superblock, and none over another: so that
- * whether a block is a file's can be told by its own group (ext2_is_data_block). It is so wherever the feature flex_bg
- * is not.
+ * Bitmaps and table of group `n` are in the group, behind its copy of the superblock, and do not overlap: so its
+ * own group tells whether a block is a file's (ext2_is_data_block). This holds wherever the feature flex_bg is
+ * off.
  */
 static bool group_is_sound(const struct ext2 *fs, uint32_t n, const struct ext2_group *g)
 {
@@ -196,8 +196,8 @@ static int count_clear(struct ext2 *fs, uint32_t block, uint32_t bits, uint32_t 
 }
 
 /*
- * The counts of a file system that was not unmounted are those of some time before: a group that says that it is full
- * would not be looked into, and one that says that it is not might count below 0. The bitmaps count.
+ * The counts of a file system that was not unmounted are outdated: a group that seems full would not be searched, and
+ * one that does not might count below 0. The bitmaps are authoritative.
  */
 static int count_anew(struct ext2 *fs)
 {
@@ -291,7 +291,7 @@ struct buf *ext2_read_super(struct ext2 *fs, struct ext2_super **super)
     return bp;
 }
 
-/* The superblock as it is in memory, in its block's buffer. */
+/* Puts the superblock as it is in memory into its block's buffer. */
 static struct buf *fill_super(struct ext2 *fs)
 {
     struct ext2_super *super;
@@ -359,7 +359,7 @@ static void ext2_destroy(struct ext2 *fs)
     zone_free(&ext2_zone, fs);
 }
 
-/* The superblock as it is on the device, once it has been looked at. */
+/* Reads and checks the superblock. */
 static int read_super(struct ext2 *fs)
 {
     struct buf *bp = bread(fs->device, SUPER_SECTOR, sizeof fs->super);
@@ -375,7 +375,7 @@ static int read_super(struct ext2 *fs)
     return error;
 }
 
-/* Superblock and groups, with the journal carried out if there is one that says so: then both may be others. */
+/* Reads superblock and groups; replays the journal first if the superblock says so: then both may change. */
 static int ext2_read_super_and_groups(struct ext2 *fs)
 {
     int error = read_super(fs);
@@ -390,14 +390,14 @@ static int ext2_read_super_and_groups(struct ext2 *fs)
     free_groups(fs);
     if (error)
         return error;
-    binval(fs->device); /* it is all written, and the superblock may lie in a larger block */
+    binval(fs->device); /* all is written, and the superblock may lie in a larger block */
     error = read_super(fs);
     if (error)
         return error;
     set_sizes(fs);
     fs->sound = fs->super.state == EXT2_VALID;
     fs->super.incompat &= ~EXT2_INCOMPAT_RECOVER;
-    fs->super.state &= ~EXT2_VALID; /* counts of other systems are not journalled in order */
+    fs->super.state &= ~EXT2_VALID; /* other systems do not journal counts in order */
     fs->super_dirty = true;
     return read_groups(fs);
 }
@@ -405,7 +405,7 @@ static int ext2_read_super_and_groups(struct ext2 *fs)
 int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
 {
     if (__atomic_exchange_n(&device->mounted, 1, __ATOMIC_ACQUIRE))
-        return -EBUSY; /* two would not know of each other's changes */
+        return -EBUSY; /* two mounts would not know of each other's changes */
     struct ext2 *fs = zone_alloc(&ext2_zone);
     if (!fs) {
         __atomic_store_n(&device->mounted, 0, __ATOMIC_RELEASE);
@@ -462,18 +462,18 @@ static int root_of(struct mount *m, struct vnode **vpp)
 static int sync_all(struct mount *m)
 {
     struct ext2 *fs = EXT2(m);
-    if (m->read_only) /* from the beginning, or as its log has ended, which has not all that was done */
+    if (m->read_only) /* from the beginning, or since its log failed, which lacks the last changes */
         return fs->log ? ext2_commit(fs) : 0;
     ext2_update_all(fs);
     int error = ext2_return_ahead(fs, 0), e = ext2_commit(fs);
     return error ? error : e;
 }
 
-/* The device says that it was unmounted in order, unless something may be wrong: then e2fsck is to look. */
+/* Marks the device as cleanly unmounted, unless something may be wrong: then e2fsck has to check. */
 static void mark_valid(struct ext2 *fs, bool journal)
 {
     bool lost = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_ACQUIRE) != fs->lost_writes;
-    if (lost && !journal && !fs->errors) /* a journal keeps metadata, and says itself what it could not */
+    if (lost && !journal && !fs->errors) /* a journal keeps metadata, and reports itself what it could not keep */
         kprintf("ext2 on %s: writes were lost: check it with e2fsck\n", fs->device->name);
     if (!fs->errors && (!lost || journal))
         fs->super.state |= EXT2_VALID;

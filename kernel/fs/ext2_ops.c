@@ -1,4 +1,4 @@
-/* ext2: what a vnode can be asked (vnode.h, ext2.h). */
+/* ext2: vnode operations (vnode.h, ext2.h). */
 #include "fs/ext2.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static int ext2_lookup(struct vnode *dvp, const char *name, uint32_t length, str
     return error;
 }
 
-/* A symbolic link's text: in the inode if it has room there. */
+/* Stores a symbolic link's text: in the inode if there is room. */
 static int write_target(struct inode *ip, const char *target)
 {
     struct ext2 *fs = ip->fs;
@@ -55,7 +55,7 @@ static int write_target(struct inode *ip, const char *target)
     return ext2_meta(fs, bp, true);
 }
 
-/* Fills in a new inode, which is locked, and writes it; its entry comes behind. */
+/* Fills in a new inode, which is locked, and writes it; its entry is written later. */
 static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *attr, const char *target)
 {
     uint32_t now = fs_time(), generation = NFS ? ext2_next_generation(ip) : 0;
@@ -82,7 +82,7 @@ static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *at
     return error ? error : ext2_update(ip, true);
 }
 
-/* On the device before the entry that it is for; after an error as it was. */
+/* Adds a link on the device before its entry is written; undone after an error. */
 static int add_link(struct inode *ip)
 {
     ip->disk.links++;
@@ -104,7 +104,7 @@ static void take_link(struct inode *ip)
 }
 
 /*
- * A new file with its name, or nothing; with a reference in *ipp, unless that is null. Between ext2_begin and ext2_end.
+ * Makes a file with its name, or neither; *ipp: its inode, with a reference, or null. Between ext2_begin and ext2_end.
  */
 static int create_file(struct inode *dp, const char *name, uint32_t length, const struct vattr *attr,
                        const char *target, struct inode **ipp)
@@ -124,7 +124,7 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
     }
     *ipp = ip;
     if (!lock_try_write(
-            &ip->v.lock)) /* to wait for would be against the order; and only a wrong entry leads there yet */
+            &ip->v.lock)) /* to wait for it would violate the lock order; and only a wrong entry leads to it yet */
         return ext2_error(fs, "inode", number);
     error = begin_file(dp, ip, attr, target);
     if (!error && attr->type == VDIR)
@@ -135,7 +135,7 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
             take_link(dp);
     }
     if (error) {
-        ip->disk.links = 0; /* it goes with the reference */
+        ip->disk.links = 0; /* the release of the reference frees it */
         ip->dirty = true;
         if (fs->log) {
             ext2_update(ip, false);
@@ -146,7 +146,7 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
     return error;
 }
 
-/* Whether the directory, locked, may get this name: 0 or an error; first whether it has it, as `mkdir -p` asks. */
+/* Whether the locked directory may get this name: 0 or an error; -EEXIST comes first, as `mkdir -p` expects. */
 static int is_free(struct inode *dp, const char *name, uint32_t length)
 {
     uint32_t number;
@@ -184,7 +184,7 @@ static int ext2_create(struct vnode *dvp, const char *name, uint32_t length, con
     return error;
 }
 
-/* Both locked, and between ext2_begin and ext2_end. */
+/* With both locked, and between ext2_begin and ext2_end. */
 static int link_file(struct inode *dp, const char *name, uint32_t length, struct inode *ip)
 {
     ip->disk.ctime = fs_time();
@@ -205,7 +205,7 @@ static int ext2_link(struct vnode *dvp, const char *name, uint32_t length, struc
     int error = is_free(dp, name, length);
     if (error)
         return error;
-    if (vp->type == VDIR) /* dvp itself, perhaps */
+    if (vp->type == VDIR) /* may be dvp itself */
         return -EPERM;
     lock_write(&vp->lock);
     if (!ip->disk.links || ip->disk.links >= EXT2_LINKS_MOST) {
@@ -223,7 +223,7 @@ static int ext2_link(struct vnode *dvp, const char *name, uint32_t length, struc
     return error;
 }
 
-/* Of a file whose entry has just ended; both locked. */
+/* Updates a file whose entry has just been removed; both locked. */
 static int drop_links(struct inode *dp, struct inode *ip)
 {
     ip->disk.ctime = fs_time();
@@ -231,7 +231,7 @@ static int drop_links(struct inode *dp, struct inode *ip)
     ip->dirty = true;
     int error = ext2_update(ip, ip->disk.links == 0);
     if (!ip->disk.links && ip->fs->log)
-        ext2_orphan_add(ip); /* until it is removed, with its last reference */
+        ext2_orphan_add(ip); /* until it is freed, with its last reference */
     if (ip->v.type == VDIR) {
         dp->disk.links -= dp->disk.links > 2;
         dp->dirty = true;
@@ -254,7 +254,7 @@ static int may_remove(struct inode *ip, bool directory)
     return empty < 0 ? empty : empty ? 0 : -ENOTEMPTY;
 }
 
-/* Without a journal: a name is to go of a file that has others, which are on the medium first. */
+/* Without a journal: before a name of a file is removed, its other names must be on the medium. */
 static int other_names_are_there(struct inode *ip)
 {
     return ip->v.type != VDIR && ip->disk.links > 1 ? ext2_line(ip->fs) : 0;
@@ -290,8 +290,8 @@ static int ext2_remove(struct vnode *dvp, const char *name, uint32_t length, boo
 }
 
 /*
- * Whether `dp` is `ip` or lies below it; with the mount's rename lock, so that no directory moves. An error, 0 or 1.
- * Whoever is asked for the one above is locked meanwhile: so it is not removed, and the one above cannot be.
+ * Whether `dp` is `ip` or lies below it; with the mount's rename lock held, so that no directory moves. An error, 0 or
+ * 1. Each directory is locked while its parent is looked up: so it is not removed, and its parent cannot be.
  */
 static int is_below(struct inode *dp, struct inode *ip)
 {
@@ -318,12 +318,12 @@ static int is_below(struct inode *dp, struct inode *ip)
         }
     }
     ext2_release(at);
-    return result == -ELOOP ? ext2_error(fs, "directory", dp->number) : result; /* a circle */
+    return result == -ELOOP ? ext2_error(fs, "directory", dp->number) : result; /* a cycle */
 }
 
 /*
- * Both directories locked, the one above first: whoever goes down the tree holds the one above and waits for the one
- * below.
+ * Locks both directories, the upper one first: a thread that descends the tree holds the upper one and waits for the
+ * lower.
  */
 static int lock_two(struct inode *a, struct inode *b)
 {
@@ -344,17 +344,17 @@ static int lock_two(struct inode *a, struct inode *b)
     return 0;
 }
 
-/* What moves, between which names: `old` is what has the new one so far, or null. All are locked. */
+/* A move from one name to another: `old` is the file that has the new name so far, or null. All are locked. */
 struct move {
     struct inode *from, *to, *file, *old;
     const char *name, *new_name;
     uint32_t length, new_length;
-    bool turns; /* a directory that goes to another one: its ".." changes */
+    bool turns; /* a directory gets another parent: its ".." changes */
 };
 
 enum moved { COUNTED, NAMED, TURNED };
 
-/* All is as it was before. What could not be put back e2fsck finds. */
+/* Undoes a move. e2fsck finds what could not be undone. */
 static void move_back(const struct move *m, enum moved so_far)
 {
     if (so_far >= TURNED && m->turns)
@@ -368,8 +368,8 @@ static void move_back(const struct move *m, enum moved so_far)
 }
 
 /*
- * In 4.3BSD's order: the file has a link more while it has, or may have, two names. Until its old name has ended all
- * can be undone; whoever had the new one loses it only then. Between ext2_begin and ext2_end.
+ * In 4.3BSD's order: the file has one link more while it has, or may have, two names. Until its old name is removed all
+ * can be undone; the file that had the new name loses it only then. Between ext2_begin and ext2_end.
  */
 static int move_file(const struct move *m)
 {
@@ -395,7 +395,7 @@ static int move_file(const struct move *m)
     }
     if (!error) {
         so_far = TURNED;
-        error = ext2_line(to->fs); /* it has one name or the other, whatever comes */
+        error = ext2_line(to->fs); /* it has one name or the other at any power cut */
     }
     if (!error)
         error = ext2_dir_remove(from, m->name, m->length);
@@ -424,7 +424,7 @@ static int ext2_move(struct inode *from, const char *name, uint32_t length, stru
     const struct move m = {from, to, ip, old, name, new_name, length, new_length, directory && from != to};
     if (m.turns && !old && to->disk.links >= EXT2_LINKS_MOST)
         return -EMLINK;
-    if (old && directory != (old->v.type == VDIR)) /* types do not change: nor is a directory waited for below a file */
+    if (old && directory != (old->v.type == VDIR)) /* types do not change: so no directory is waited for below a file */
         return directory ? -ENOTDIR : -EISDIR;
     if (old)
         lock_write(&old->v.lock);
@@ -432,7 +432,7 @@ static int ext2_move(struct inode *from, const char *name, uint32_t length, stru
     if (old && !error)
         error = other_names_are_there(old);
     if (!error) {
-        lock_write(&ip->v.lock); /* of two files any first: renames come one after the other */
+        lock_write(&ip->v.lock); /* two files in any order: renames are serialized */
         do {
             error = ext2_begin(fs);
             if (error)
@@ -456,7 +456,7 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
         return error;
     ext2_release(now);
     if (INODE(now) != ip)
-        return -EAGAIN; /* another file's name meanwhile */
+        return -EAGAIN; /* the name is another file's by now */
     if (!to->disk.links)
         return -ENOENT;
     error = ext2_lookup(&to->v, new_name, new_length, &old);
@@ -465,7 +465,7 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
     if (error)
         old = 0;
     if (old == &ip->v) {
-        ext2_release(old); /* two names of one file: nothing is to be done */
+        ext2_release(old); /* two names of one file: nothing to do */
         return 0;
     }
     if (old == &to->v || old == &from->v)
@@ -478,8 +478,8 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
 }
 
 /*
- * -ENOTEMPTY if what has the name so far is a directory that `from` lies in. None can become one while the rename lock
- * is held.
+ * -ENOTEMPTY if the file that has the name so far is a directory above `from`. None can become one while the rename
+ * lock is held.
  */
 static int is_above(struct inode *from, struct inode *to, const char *name, uint32_t length)
 {
@@ -533,8 +533,8 @@ static int ext2_rename(struct vnode *fdvp, const char *name, uint32_t length, st
 }
 
 /*
- * Where block `n` of the file lies, 0: nowhere, and how many follow each other there: by what was looked up last, if it
- * is in that.
+ * The device's block of block `n` of the file, 0: none, and how many from there on are consecutive; uses the result of
+ * the last look-up if that includes it.
  */
 static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t *block, uint32_t *count)
 {
@@ -551,19 +551,19 @@ static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t 
     return 0;
 }
 
-#define WINDOW_GROWS 4u /* times: on a drive with a mechanism each small request costs a turn */
+#define WINDOW_GROWS 4u /* factor: on a drive with a mechanism each small request costs a turn */
 #define LOST_FOR 8u /* requests for which a lost block halves the limit of the window */
 
 /*
- * Reading begins of as many blocks as one request is to have now, from the first on that has not been asked for; `end`:
- * the file's.
+ * Begins to read as many blocks as the next request should have, from the first one not requested yet; `end`: the
+ * file's.
  */
 static __attribute__((noinline)) void ext2_ask(struct inode *ip, struct read_state *r, uint32_t end)
 {
     struct ext2 *fs = ip->fs;
-    struct read_state there = *r; /* what lies ahead is looked up beside what is read now */
+    struct read_state there = *r; /* a look-up ahead of the reader must not replace its own */
     uint32_t block, count;
-    if (look_up(ip, &there, r->asked, &block, &count) || !block) { /* who comes there sees */
+    if (look_up(ip, &there, r->asked, &block, &count) || !block) { /* the reader will get the error */
         r->asked += r->window;
         return;
     }
@@ -572,14 +572,14 @@ static __attribute__((noinline)) void ext2_ask(struct inode *ip, struct read_sta
     uint32_t sector = block * fs->sectors_per_block;
     uint32_t begun = breadahead(fs->device, sector, fs->block_size, count);
     r->lost -= begun && r->lost;
-    if (begun || incore(fs->device, sector)) /* else there was no buffer: another time */
+    if (begun || incore(fs->device, sector)) /* else there was no buffer: try again later */
         r->asked += begun ? begun : count;
 }
 
 /*
- * Reads ahead, for a reader who wants `wanted` blocks from `n` on: if he goes on where he ended, a window more that
- * grows with each request up to what the cache can bear (lost), and the next request begins when there is less than a
- * window of blocks before him.
+ * Reads ahead for a read of `wanted` blocks from `n` on: if it continues the last one, by a window that grows with each
+ * request up to what the cache can bear (lost); the next request begins when less than a window of blocks is left ahead
+ * of the reader.
  */
 static void ext2_read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint32_t wanted, uint32_t end)
 {
@@ -601,9 +601,9 @@ static void ext2_read_ahead(struct inode *ip, struct read_state *r, uint32_t n, 
     }
 }
 
-#define BLOCKS_AT_ONCE 8u /* that a reader has at the same time; those behind the first only if they are there */
+#define BLOCKS_AT_ONCE 8u /* that a reader holds at the same time; beyond the first only cached ones */
 
-/* The rest of what is wanted of this run of blocks, or a part of it. */
+/* Reads the wanted part of this run of blocks, or the beginning of it. */
 static int read_blocks(struct inode *ip, struct uio *uio, struct read_state *r, uint32_t block, uint32_t count)
 {
     struct ext2 *fs = ip->fs;
@@ -668,7 +668,7 @@ static int ext2_read(struct vnode *vp, struct uio *uio)
     struct inode *ip = INODE(vp);
     if (ip->gone)
         return -EIO;
-    if (!uio->left) /* and its time of access stays */
+    if (!uio->left) /* its access time stays as it is */
         return 0;
     bool mine = !__atomic_exchange_n(&ip->read_taken, 1, __ATOMIC_ACQUIRE);
     struct read_state state = mine ? ip->reading_on : (struct read_state){.next = UINT32_MAX};
@@ -678,18 +678,18 @@ static int ext2_read(struct vnode *vp, struct uio *uio)
         __atomic_store_n(&ip->read_taken, 0, __ATOMIC_RELEASE);
     }
     if (!error && !ip->fs->mount.read_only)
-        __atomic_store_n(&ip->disk.atime, fs_time(), __ATOMIC_RELAXED); /* goes to the device with the next change */
+        __atomic_store_n(&ip->disk.atime, fs_time(), __ATOMIC_RELAXED); /* written with the next change */
     return error;
 }
 
-/* Into one block of a file, of which `part` bytes from `within` on are changed; `fresh`: it has no contents yet. */
+/* Writes `part` bytes from `within` on in one block of a file; `fresh`: it has no contents yet. */
 static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool fresh, uint32_t within, uint32_t part)
 {
     struct ext2 *fs = ip->fs;
     bool whole = part == fs->block_size;
     struct buf *bp = fresh || whole ? ext2_getblk(fs, block) : ext2_bread(fs, block);
     if (fresh || (whole && !(bp->flags & B_VALID)))
-        memset(bp->data, 0, fs->block_size); /* whatever was there, if the copy ends early */
+        memset(bp->data, 0, fs->block_size); /* clears old data, in case the copy ends early */
     int error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
     if (bp->error)
         brelse(bp);
@@ -698,12 +698,12 @@ static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool f
     return error;
 }
 
-#define WORTH_A_REQUEST 16u /* parts of the longest one */
+#define WORTH_A_REQUEST 16u /* fraction of the longest request */
 
 /*
- * What a file gets in whole blocks one behind the other will not change again soon: writing begins when it is as much
- * as a request is to have, or when the next block lies elsewhere, as behind a block of pointers (4.4BSD's
- * cluster_write). The rest of it is a delayed write like any other.
+ * Whole consecutive blocks of a file will not change again soon: writing begins when there are enough for a request, or
+ * when the next block lies elsewhere, as behind an indirect block (4.4BSD's cluster_write). The rest is a delayed write
+ * like any other.
  */
 static void written_whole(struct inode *ip, uint32_t block, uint32_t count)
 {
@@ -725,8 +725,8 @@ static void written_whole(struct inode *ip, uint32_t block, uint32_t count)
 }
 
 /*
- * Whole blocks, `count` of them from `block` on. An error: those that it has not come to are all 0 if they are `fresh`,
- * as what was there before is nobody's business; else they are what they were.
+ * Writes `count` whole blocks from `block` on. After an error the blocks not reached are zeroed if they are `fresh`, as
+ * they may hold another file's old contents; else they are unchanged.
  */
 static int ext2_write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint32_t count, bool fresh)
 {
@@ -743,7 +743,7 @@ static int ext2_write_blocks(struct inode *ip, struct uio *uio, uint32_t block, 
         }
         for (; error && fresh && changed < got; changed++)
             memset(bps[changed]->data, 0, fs->block_size);
-        if (error && changed < got && bps[changed]->flags & B_VALID) /* it has some of what is new */
+        if (error && changed < got && bps[changed]->flags & B_VALID) /* it has some of the new data */
             changed++;
         bdwrite_run(bps, changed);
         for (uint32_t i = changed; i < got; i++) {
@@ -758,8 +758,8 @@ static int ext2_write_blocks(struct inode *ip, struct uio *uio, uint32_t block, 
 
 #if INODES_SHARED
 /*
- * What changes no size and stays in one block needs the inode for reading only: the buffer's lock keeps those apart who
- * change the same block (paper `mach`, section 3.3.4). -EAGAIN: it is no such write, and nothing has been done.
+ * A write that changes no size and stays in one block needs the inode for reading only: the buffer's lock serializes
+ * writers of the same block (paper `mach`, section 3.3.4). -EAGAIN: it is no such write, and nothing has been done.
  */
 static int ext2_overwrite(struct vnode *vp, struct uio *uio)
 {
@@ -776,7 +776,7 @@ static int ext2_overwrite(struct vnode *vp, struct uio *uio)
     uint32_t now = fs_time();
     __atomic_store_n(&ip->disk.mtime, now, __ATOMIC_RELAXED);
     __atomic_store_n(&ip->disk.ctime, now, __ATOMIC_RELAXED);
-    __atomic_store_n(&ip->dirty, true, __ATOMIC_RELAXED); /* who writes the inode out has it alone */
+    __atomic_store_n(&ip->dirty, true, __ATOMIC_RELAXED); /* a thread that writes the inode out holds it exclusively */
     return error;
 }
 #else
@@ -786,8 +786,8 @@ static int ext2_overwrite(struct vnode *vp, struct uio *uio)
 #define BLOCKS_OF_A_TRANSACTION 32u
 
 /*
- * Into block `n` of the file, or, if `part` is more than is behind `within` there, into several whole ones: in one
- * transaction with the blocks, if they are new.
+ * Writes to block `n` of the file, or, if `part` exceeds the block from `within` on, to several whole ones: in one
+ * transaction with their allocation, if they are new.
  */
 static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t within, uint32_t part)
 {
@@ -796,7 +796,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
     int error = ext2_bmap(ip, n, true, &block, &fresh, whole ? &count : 0);
     if (error) {
         if (ip->fs->log)
-            ext2_update(ip, false); /* of indirect blocks it may have got some */
+            ext2_update(ip, false); /* it may have got some indirect blocks */
         return error;
     }
     if (whole)
@@ -804,7 +804,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
     else
         error = write_block(ip, uio, block, fresh, within, part);
     int e = ext2_has_contents(ip);
-    if (!e && uio->left != left && uio->offset > ext2_size(ip)) /* of many blocks some are there, whatever came then */
+    if (!e && uio->left != left && uio->offset > ext2_size(ip)) /* some of many blocks are there, even after an error */
         ext2_set_size(ip, uio->offset);
     error = error ? error : e;
     if (fresh && ip->fs->log) {
@@ -844,7 +844,7 @@ static int ext2_write(struct vnode *vp, struct uio *uio, bool append)
         }
         part = MIN(part, uio->left);
         part = uio->offset + part <= most ? part : (uint32_t)(most - uio->offset);
-        if (!part) { /* what there was room for has been written */
+        if (!part) { /* all that there was room for has been written */
             error = -EFBIG;
             break;
         }
@@ -964,12 +964,12 @@ static int ext2_fsync(struct vnode *vp)
     struct ext2 *fs = ip->fs;
     int error = ext2_update_alone(ip, false);
     ext2_return_ahead(fs, ip);
-    /* Without a journal, the counts of what is free are none of the file's: after a cut they are counted anew. */
+    /* Without a journal, the free counts do not belong to the file: after a power cut they are computed anew. */
     int e = fs->log ? ext2_commit(fs) : bflush_cache(fs->device);
     error = error ? error : e;
     /*
-     * Whose contents a lost write had is not known: each file that was there then is told, once, whoever asks first (as
-     * Linux' errseq_t).
+     * Which file a lost write belonged to is not known: each file in memory at that time reports it once, to the first
+     * caller (as Linux' errseq_t).
      */
     uint32_t lost = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_ACQUIRE);
     bool more = __atomic_exchange_n(&ip->lost_seen, lost, __ATOMIC_RELAXED) != lost;

@@ -1,29 +1,29 @@
 /*
- * ext2: the journal that this kernel writes (ext2.h), a JBD log as ext3's, of metadata; contents are written before the
- * transaction that leads to them (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c reads
- * it).
+ * ext2: writes the journal (ext2.h), a JBD log of metadata as ext3's; contents are written before the
+ * transaction that leads to them (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c
+ * reads it).
  *
- * One transaction runs at a time, a compound of whatever is done between ext2_begin and ext2_end. The buffers that it
- * has changed are pinned in the cache. ext2_commit, at fsync, sync, and when there is no room for another operation,
- * waits until nobody is between the two, and then, in this order:
+ * One transaction runs at a time, and collects all operations between ext2_begin and ext2_end. The buffers that it has
+ * changed are pinned in the cache. ext2_commit, at fsync, sync, and when there is no room for another operation, waits
+ * until no thread is between the two, and then writes, in this order:
  *
- *   contents that are delayed, and a flush
- *   descriptors and blocks, and the blocks that are revoked, to the log, and a flush
+ * delayed contents, and a flush
+ * descriptors and blocks, and the revoked blocks, to the log, and a flush
  *   the commit block, and a flush
- *   the buffers become delayed writes
+ * then the buffers become delayed writes
  *
- * When the log has no room for another transaction, all of these are written, and the log begins anew (checkpoint).
+ * When the log has no room for another transaction, all of these are written, and the log is emptied (checkpoint).
  *
- * A block that is freed is nobody's before the transaction is committed (ext2_alloc.c, `held`): until then a crash
- * makes it again what it was. Metadata that are freed are revoked: an older copy in the log must not come over what
- * stands there later.
+ * A freed block is not reused before the transaction is committed (ext2_alloc.c, `held`): until then a crash
+ * restores its old use. Freed metadata are revoked: an older copy in the log must not overwrite what is written
+ * there later.
  *
- * Inodes without links that somebody has open, and files that are cut in several transactions, hang on the superblock's
- * list of orphans, from inode to inode by dtime, so that whoever mounts next goes on.
+ * Inodes without links that are still open, and files that are cut in several transactions, are on the superblock's
+ * list of orphans, linked from inode to inode by dtime, so that the next mount continues.
  *
- * Locking: log->lock is had for reading between ext2_begin and ext2_end, for writing by ext2_commit. It comes behind
- * inodes, before allocation and buffers; a holder for reading waits for no inode. log->counts, a simple lock, guards
- * what follows it.
+ * Locking: log->lock is held for reading between ext2_begin and ext2_end, for writing by ext2_commit. It is taken after
+ * inodes, before allocation and buffers; a reader waits for no inode. log->counts, a simple lock, guards the fields
+ * that follow it.
  */
 #include <errno.h>
 #include <string.h>
@@ -48,17 +48,17 @@ static SIMPLE_LOCK_CLASS(log_counts_class, "journal counts", SPL_SOFTPREEMPT);
 struct ext2_log {
     struct lock lock;
     struct simple_lock counts;
-    uint32_t open;              /* how many are between ext2_begin and ext2_end */
+    uint32_t open;              /* how many operations are between ext2_begin and ext2_end */
     uint32_t pinned, revoked;   /* of the running transaction */
-    struct buf **buffers;       /* a page: those pinned */
+    struct buf **buffers;       /* a page: the pinned buffers */
     uint32_t *revokes;        /* a page */
-    uint8_t *tags;            /* a page: of the descriptor that is being written */
+    uint8_t *tags;            /* a page: the descriptor that is being written */
     struct inode inode;
     uint32_t most;              /* blocks that a transaction may have */
-    uint32_t length, first;     /* blocks of the journal; those from `first` on are the log */
-    uint32_t head, used;        /* where the next block goes; how many behind the last checkpoint */
+    uint32_t length, first;     /* blocks of the journal; the log is those from `first` on */
+    uint32_t head, used;        /* place of the next block; how many have been used since the last checkpoint */
     uint32_t sequence;
-    int error;                  /* the log cannot be written: nothing is changed any more */
+    int error;                  /* the log cannot be written: no further changes are allowed */
     uint8_t uuid[JBD_UUID_SIZE];
 };
 
@@ -67,7 +67,7 @@ static uint32_t per_descriptor(const struct ext2 *fs)
     return (fs->block_size - sizeof(struct jbd_header) - JBD_UUID_SIZE) / sizeof(struct jbd_tag);
 }
 
-/* Blocks that a transaction takes in the log at most. */
+/* The most blocks that a transaction takes in the log. */
 static uint32_t transaction_most(const struct ext2 *fs, uint32_t blocks)
 {
     uint32_t most = blocks + 1 + fs->groups / fs->descriptors_per_block + 1;
@@ -84,7 +84,7 @@ static uint32_t next_place(struct ext2_log *log)
     return place;
 }
 
-/* The buffer of a block of the journal, all 0; null with *error. */
+/* The buffer of a block of the journal, zeroed; null with *error. */
 static struct buf *log_block(struct ext2 *fs, uint32_t place, int *error)
 {
     uint32_t block;
@@ -105,7 +105,7 @@ static uint8_t *header(const struct ext2_log *log, struct buf *bp, uint32_t type
     return bp->data + sizeof(struct jbd_header);
 }
 
-/* Where the log begins, on the device: `start` 0 if it is empty. */
+/* Writes where the log begins to the device: `start` 0 if it is empty. */
 static int write_log_super(struct ext2 *fs, uint32_t start)
 {
     struct ext2_log *log = fs->log;
@@ -127,7 +127,7 @@ static int write_log_super(struct ext2 *fs, uint32_t start)
 
 /* Between begin and end -------------------------------------------------------------------------------------------- */
 
-/* Room for what all who are in between may change yet, and `more` others. With log->counts. */
+/* Whether there is room for all changes of the operations in progress, and of `more` others. With log->counts held. */
 static bool transaction_has_room(const struct ext2_log *log, uint32_t more)
 {
     uint32_t coming = (log->open + more) * CREDITS;
@@ -136,13 +136,13 @@ static bool transaction_has_room(const struct ext2_log *log, uint32_t more)
 
 static int commit(struct ext2 *fs);
 
-/* `always`: also if the log has an error, which is told of. */
+/* `always`: also if the log has an error, which is returned. */
 static COLD int transaction_begin(struct ext2 *fs, struct ext2_log *log, bool always)
 {
     for (;;) {
         lock_read(&log->lock);
         crit_t s = simple_lock_enter(&log->counts);
-        int error = log->error; /* it changes only while nobody is between begin and end */
+        int error = log->error; /* it changes only while no thread is between begin and end */
         bool room = error ? always : transaction_has_room(log, 1);
         log->open += room;
         simple_lock_leave(&log->counts, s);
@@ -153,7 +153,7 @@ static COLD int transaction_begin(struct ext2 *fs, struct ext2_log *log, bool al
             return error;
         lock_write(&log->lock);
         if (!transaction_has_room(log, 1))
-            commit(fs); /* an error stays the log's */
+            commit(fs); /* an error is kept in the log */
         lock_done(&log->lock);
     }
 }
@@ -193,7 +193,7 @@ bool ext2_is_full(struct ext2 *fs)
     return full;
 }
 
-/* The place of a block among those that are revoked, or `revoked`. With log->counts. */
+/* The index of a block among the revoked ones, or `revoked`. With log->counts held. */
 static uint32_t revoke_of(const struct ext2_log *log, uint32_t block)
 {
     uint32_t i = 0;
@@ -211,7 +211,7 @@ int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait)
         bdwrite(bp);
         return 0;
     }
-    if (log->error) { /* as it is on the device, for whoever reads it next, unless memory has what is newer */
+    if (log->error) { /* drops the change so that the next reader reads the device, unless memory has newer data */
         bp->flags |= bp->flags & (B_DELWRI | B_PINNED) ? 0 : B_INVAL;
         brelse(bp);
         return log->error;
@@ -230,7 +230,7 @@ int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait)
     return 0;
 }
 
-/* Its buffer holds no block any more, and is in no transaction. */
+/* Drops the block's buffer from the cache and from the transaction. */
 static void transaction_forget(struct ext2 *fs, uint32_t block)
 {
     struct ext2_log *log = fs->log;
@@ -240,7 +240,7 @@ static void transaction_forget(struct ext2 *fs, uint32_t block)
         uint32_t i = 0;
         while (i < log->pinned && log->buffers[i] != bp)
             i++;
-        if (i < log->pinned) /* else it is one that could not be written to its place */
+        if (i < log->pinned) /* else it is one that could not be written in place */
             log->buffers[i] = log->buffers[--log->pinned];
         simple_lock_leave(&log->counts, s);
     }
@@ -266,8 +266,8 @@ void ext2_forget_meta(struct ext2 *fs, uint32_t block)
 /* Commit ----------------------------------------------------------------------------------------------------------- */
 
 /*
- * The next block of the transaction, as it stands in the log; its tag goes to *tag. Nobody changes it: nobody is in
- * between.
+ * Writes the next block of the transaction to the log, and its tag to *tag. It cannot change: no thread is between
+ * begin and end.
  */
 static int write_copy(struct ext2 *fs, const struct buf *of, struct jbd_tag *tag, uint32_t flags)
 {
@@ -287,8 +287,8 @@ static int write_copy(struct ext2 *fs, const struct buf *of, struct jbd_tag *tag
 }
 
 /*
- * Descriptors, each with its blocks behind it. A thread has one buffer at a time: the tags are put together first, in a
- * page, and the descriptor is written behind its blocks.
+ * Writes descriptors, each before its blocks in the log. A thread holds one buffer at a time: so the tags are collected
+ * in a page, and the descriptor is written after its blocks.
  */
 static int transaction_write_blocks(struct ext2 *fs)
 {
@@ -358,7 +358,7 @@ static int write_transaction(struct ext2 *fs)
     return error ? error : bflush_write(fs->device);
 }
 
-/* What had been freed may be had again. */
+/* Makes freed blocks available again. */
 static void let_go_of_held(struct ext2 *fs)
 {
     for (uint32_t i = 0; i < fs->groups; i++)
@@ -368,7 +368,7 @@ static void let_go_of_held(struct ext2 *fs)
         }
 }
 
-/* All that has been committed goes to where it belongs, and the log begins anew. */
+/* Writes all that has been committed in place, and empties the log. */
 static int checkpoint(struct ext2 *fs)
 {
     int error = bflush_cache(fs->device);
@@ -380,7 +380,7 @@ static int checkpoint(struct ext2 *fs)
 }
 
 /*
- * What the transaction has changed may be written to its place; or it is in memory alone, and goes from there (`drop`).
+ * Releases the transaction's buffers to be written in place; or drops them with their changes (`drop`).
  */
 static void unpin_all(struct ext2_log *log, bool drop)
 {
@@ -390,9 +390,9 @@ static void unpin_all(struct ext2_log *log, bool drop)
 }
 
 /*
- * With log->lock for writing. An error of contents is no error of it: it stays the device's, for who asks
- * (ext2_commit). If the log cannot be written, what the transaction has changed stays pinned until the unmount: so all
- * that memory has, inodes and blocks, is of one state.
+ * With log->lock held for writing. A failed write of contents is not its error: it stays the device's, for ext2_commit
+ * to return. If the log cannot be written, the transaction's changes stay pinned until the unmount: so all inodes and
+ * blocks in memory belong to one state.
  */
 static int commit(struct ext2 *fs)
 {
@@ -402,7 +402,7 @@ static int commit(struct ext2 *fs)
     bool anything = log->pinned || log->revoked;
     int error = anything ? ext2_write_counts(fs) : 0, e = bsettle(fs->device);
     error = error ? error : e;
-    /* Its place has what is older, which has perhaps been read since: the log is to stay as it is. */
+    /* The block in place is outdated, and may have been read since: the log must not be changed. */
     bool needed = __atomic_load_n(&fs->device->log_needed, __ATOMIC_RELAXED);
     if (!anything && !needed)
         return error;
@@ -485,7 +485,7 @@ void ext2_orphan_add(struct inode *ip)
     mutex_unlock(&fs->orphan_lock);
 }
 
-/* With orphan_lock: it is not in the list in memory any more. Who is before it there, or null. */
+/* Removes it from the list in memory, with orphan_lock held. Returns the inode before it there, or null. */
 static struct inode *unlink_orphan(struct inode *ip)
 {
     struct inode *before = 0, *other, **at;
@@ -506,7 +506,7 @@ void ext2_orphan_remove(struct inode *ip)
     mutex_lock(&fs->orphan_lock);
     uint32_t next = ip->disk.dtime;
     struct inode *before = unlink_orphan(ip);
-    if (before) { /* its own lock is not had: nobody else changes this word, and the block has it in any order */
+    if (before) { /* its own lock is not held: no other thread changes this word, and the order of its writes is free */
         __atomic_store_n(&before->disk.dtime, next, __ATOMIC_RELAXED);
         ext2_change_dtime(fs, before->number, next);
     } else {
@@ -527,7 +527,7 @@ void ext2_orphan_forget(struct inode *ip)
     mutex_unlock(&ip->fs->orphan_lock);
 }
 
-/* One that is on the list, and the first in memory. */
+/* Ends the first inode of the list; it is the only one in memory. */
 static int end_orphan(struct ext2 *fs, struct inode *ip)
 {
     int error = 0;
@@ -571,7 +571,7 @@ int ext2_orphans_end(struct ext2 *fs)
     return 0;
 }
 
-/* The whole of it -------------------------------------------------------------------------------------------------- */
+/* The log as a whole ----------------------------------------------------------------------------------------------- */
 
 static int read_log_super(struct ext2 *fs, struct ext2_log *log)
 {
@@ -629,11 +629,11 @@ static struct ext2_log *new_log(void)
     return log;
 }
 
-static uint32_t logs; /* that are open */
+static uint32_t logs; /* how many are open */
 
 /*
- * How large a transaction may be: half of the cache's buffers, of a second journal a quarter, as both could have pinned
- * theirs; a third of the log, which has room for two with all that belongs to them. -EINVAL: none fits.
+ * How large a transaction may be: half of the cache's buffers, with a second journal a quarter, as both could pin
+ * theirs at once; a third of the log, which must hold two with all that belongs to them. -EINVAL: none fits.
  */
 static int limit(struct ext2 *fs, struct ext2_log *log)
 {
@@ -669,7 +669,7 @@ int ext2_log_open(struct ext2 *fs)
         kprintf("ext2 on %s: this kernel cannot write its journal: mke2fs -j makes one\n", fs->device->name);
     if (!error)
         error = limit(fs, log);
-    if (!error) { /* before there can be anything in the log */
+    if (!error) { /* before the log has any contents */
         fs->super.incompat |= EXT2_INCOMPAT_RECOVER;
         if (fs->sound)
             fs->super.state |= EXT2_VALID;
@@ -709,7 +709,7 @@ int ext2_log_close(struct ext2 *fs)
         fs->super_dirty = true;
     }
     let_go_of_held(fs);
-    unpin_all(log, true); /* what a log that could not be written has left */
+    unpin_all(log, true); /* buffers that a failing log has left */
     fs->log = 0;
     free_log(log);
     __atomic_fetch_sub(&logs, 1, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* Paths, mounts, and what is done by path (vfs.h). */
+/* Paths, mounts, and operations by path (vfs.h). */
 #include "fs/vfs.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
     struct vnode *root = 0;
     struct vattr attr;
     vp->mount->ops->root(vp->mount, &root);
-    lock_write(&vp->lock); /* rmdir looks with it whether something is mounted */
+    lock_write(&vp->lock); /* rmdir checks with this lock held whether something is mounted */
     if (vp->type != VDIR)
         error = -ENOTDIR;
     else if (vp->mounted || vp == root)
@@ -134,7 +134,7 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
     return error;
 }
 
-/* With the table locked for writing: nobody crosses a mount point. */
+/* With the table locked for writing, so that no thread crosses a mount point. */
 static int vfs_unmount_one(struct mount *m)
 {
     struct vnode *covered = m->covered;
@@ -142,7 +142,7 @@ static int vfs_unmount_one(struct mount *m)
     TAILQ_FOREACH(other, &mounts, link)
         if (other->covered && other->covered->mount == m)
             return -EBUSY;
-    TAILQ_REMOVE(&mounts, m, link); /* before it is gone */
+    TAILQ_REMOVE(&mounts, m, link); /* before the mount is gone */
     int error = m->ops->unmount(m);
     if (error == -EBUSY) {
         if (next)
@@ -174,7 +174,7 @@ int vfs_unmount(struct vnode *cwd, const char *path)
     if (!is_root || !is_covering)
         return is_root ? -EBUSY : -EINVAL;
     lock_write(&mount_table_lock);
-    bool there = false; /* another one may have been faster */
+    bool there = false; /* another thread may have unmounted it already */
     const struct mount *other;
     TAILQ_FOREACH(other, &mounts, link)
         there |= other == m;
@@ -208,11 +208,11 @@ int vfs_sync(void)
     return error;
 }
 
-/* From what is mounted on to the root of what is mounted there, as deep as it goes. The reference moves along. */
+/* Goes from a mount point to the root mounted there, as deep as mounts go. The reference moves along. */
 static int cross_down(struct vnode **vpp)
 {
     int error = 0;
-    if (!(*vpp)->mounted) /* a look without the lock: who mounts now comes later */
+    if (!(*vpp)->mounted) /* a test without the lock: a mount made just now counts as later */
         return 0;
     rw_lock_read(&mount_table_lock);
     while (!error && (*vpp)->mounted) {
@@ -225,7 +225,7 @@ static int cross_down(struct vnode **vpp)
     return error;
 }
 
-/* For "..": from the root of a mounted file system to what it is mounted on. The root of all is its own. */
+/* For "..": from the root of a mounted file system to its mount point. The root of the system is its own parent. */
 static bool cross_up(struct vnode **vpp)
 {
     bool top = false;
@@ -255,12 +255,12 @@ static bool cross_up(struct vnode **vpp)
 
 struct walk {
     struct vnode *at;  /* a reference */
-    struct vnode *root; /* the caller's, with one, or null: that of all */
-    char *path;        /* what is still to go, in `buffer` */
-    char *buffer;      /* of path_zone */
+    struct vnode *root; /* the caller's, with a reference, or null: the system's */
+    char *path;        /* the rest of the path, in `buffer` */
+    char *buffer;      /* from path_zone */
     unsigned links;
     bool follow;
-    const char *last;  /* of a walk to the directory: the last component */
+    const char *last;  /* of a walk to the parent directory: the last component */
     uint32_t last_length;
 };
 
@@ -273,7 +273,7 @@ static void walk_end(struct walk *w)
     zone_free(&path_zone, w->buffer);
 }
 
-/* At the beginning again, or where the directory is. */
+/* Starts at the root, or at `cwd`. */
 static int start_at(struct walk *w, struct vnode *cwd)
 {
     struct vnode *vp = cwd && w->path[0] != '/' ? cwd : w->root;
@@ -287,7 +287,7 @@ static int start_at(struct walk *w, struct vnode *cwd)
     return 0;
 }
 
-/* A symbolic link `vp`, met in the directory w->at, with `rest` behind it. Takes the reference over. */
+/* Follows a symbolic link `vp` in the directory w->at, with `rest` of the path behind it. Takes over the reference. */
 static int follow_link(struct walk *w, struct vnode *vp, const char *rest)
 {
     uint32_t behind = strlen(rest);
@@ -331,8 +331,8 @@ static bool is_dots(const char *name, uint32_t length)
 }
 
 /*
- * Goes along the path; with `parent` to the directory of its last component, which is then in w->last, and, with
- * `follow`, no symbolic link.
+ * Follows the path; with `parent` to the directory of its last component, which w->last then holds; with `follow`, that
+ * is no symbolic link.
  */
 static int vfs_walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
 {
@@ -389,7 +389,7 @@ static int vfs_walk(struct walk *w, struct vnode *cwd, const char *path, bool fo
             error = -ENOTDIR;
     }
     if (!error && parent && !w->last)
-        error = -EEXIST; /* the root of all: it has no name */
+        error = -EEXIST; /* the root of the system: it has no name */
     if (error)
         walk_end(w);
     return error;
@@ -407,15 +407,15 @@ int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
     return 0;
 }
 
-/* A path that ends so can only mean a directory. */
+/* A path with a slash at its end can only mean a directory. */
 static bool ends_in_slash(const struct walk *w)
 {
     return w->last[w->last_length] == '/';
 }
 
 /*
- * Of what the walk's last name stands for, itself if it is a symbolic link. -EEXIST if it is there and no `type` is
- * wanted; -ENOENT.
+ * The type of the file that the walk's last name means; a symbolic link is not followed. -EEXIST if it exists and
+ * `type` is null; -ENOENT.
  */
 static int type_of_last(const struct walk *w, enum vtype *type)
 {
@@ -445,9 +445,9 @@ static int vfs_make_node(struct vnode *cwd, const char *path, enum vtype type, u
         return error;
     struct vnode *vp = 0;
     if (is_dots(w.last, w.last_length))
-        error = follow ? -ENOENT : -EEXIST; /* vfs_open did not find it: it will not, in a removed directory */
+        error = follow ? -ENOENT : -EEXIST; /* vfs_open did not find it, nor will it, in a removed directory */
     else if (type != VDIR && ends_in_slash(&w))
-        error = follow ? -EISDIR : type_of_last(&w, 0); /* of open: as below */
+        error = follow ? -EISDIR : type_of_last(&w, 0); /* for open: as below */
     if (!error) {
         lock_write(&w.at->lock);
         error = w.at->ops->create(w.at, w.last, w.last_length, &attr, target, &vp);
@@ -465,8 +465,8 @@ int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode
 }
 
 /*
- * Of a path that ends in a slash, and is to be made if it is not there: no file can be (-EISDIR, as Linux). 0: it ends
- * in dots.
+ * For a path that ends in a slash, if a missing file is to be made: no file can have that name (-EISDIR, as Linux). 0:
+ * the last component is "." or "..".
  */
 static int open_as_directory(struct vnode *cwd, const char *path)
 {
@@ -487,7 +487,7 @@ int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode,
     int error = size && path[size - 1] == '/' ? open_as_directory(cwd, path) : 0;
     if (error)
         return error;
-    for (;;) { /* until nobody makes or removes it between the look and the making */
+    for (;;) { /* until no thread makes or removes it between search and creation */
         error = namei(cwd, path, !exclusive && !(flags & VFS_NOFOLLOW), vpp);
         if (error != -ENOENT || !(flags & VFS_CREATE))
             break;
@@ -601,7 +601,7 @@ int vfs_renameat(struct vnode *cwd, const char *path, struct vnode *new_cwd, con
     return error;
 }
 
-/* With the lock ---------------------------------------------------------------------------------------------------- */
+/* Operations with the lock held ---------------------------------------------------------------------------------- */
 
 int vfs_getattr(struct vnode *vp, struct vattr *attr)
 {
@@ -626,9 +626,9 @@ static uint64_t vfs_size_of(struct vnode *vp)
 }
 
 /*
- * These bytes of a file that is mapped are about to be written: pages that show them are written and go. If one of them
- * cannot be written, as the disk is full, the call fails: what the page has would come over its bytes later. Behind the
- * end so far the page that it lies in may have what nobody is to see when the file grows.
+ * These bytes of a mapped file are about to be written: pages that contain them are written and dropped. If one of them
+ * cannot be written, as the disk is full, the call fails: it would overwrite the new bytes later. Behind the file's end
+ * its last page may have data that must not be seen when the file grows.
  */
 static int write_under_maps(struct vnode *vp, uint64_t from, uint64_t left, bool append)
 {
@@ -716,11 +716,11 @@ int vfs_readlink(struct vnode *vp, char *text, uint32_t size)
 
 int vfs_statfs(struct vnode *vp, struct statfs_out *to)
 {
-    vp->mount->ops->statfs(vp->mount, to); /* a file of it is in use: it stays */
+    vp->mount->ops->statfs(vp->mount, to); /* a file of it is in use, so it stays */
     return 0;
 }
 
-/* Upwards, by looking for each directory's number in the one above it. */
+/* Goes upwards, and looks for each directory's number in its parent. */
 struct look_for {
     uint32_t number, length;
     char name[NAME_MOST];
@@ -741,7 +741,7 @@ int vfs_getcwd(struct vnode *cwd, char *path, uint32_t size)
     struct look_for *look = zone_alloc(&path_zone);
     if (!look)
         return -ENOMEM;
-    uint32_t at = size; /* what there is stands at the end */
+    uint32_t at = size; /* the path is built from its end */
     int error = size < 2 ? -ERANGE : 0;
     struct vnode *vp = cwd, *root = vfs_caller_root();
     vhold(vp);

@@ -1,6 +1,6 @@
 /*
- * Vnodes as open files (vnode_file.h). The file's mutex is held around what moves its offset (file.h), the vnode's lock
- * below it.
+ * Vnodes as open files (vnode_file.h). The file's mutex is held while its offset moves (file.h), and the vnode's lock
+ * is taken after it.
  */
 #include "fs/vnode_file.h"
 
@@ -18,8 +18,8 @@
 #define TOUCHED (16 * PAGE_SIZE)
 
 /*
- * With the vnode's lock and a buffer's: nothing that would have to fault (vnode_pager.h). What is not there comes by
- * the kernel's page (by_page).
+ * Called with the vnode's lock and a buffer's held, so that it must not fault (vnode_pager.h). Pages that are not
+ * resident are copied by way of a kernel page (by_page).
  */
 static int vnode_file_move(struct uio *uio, void *data, uint32_t n)
 {
@@ -35,8 +35,8 @@ static int vnode_file_move(struct uio *uio, void *data, uint32_t n)
 }
 
 /*
- * The next piece of what is left, at most up to the end of a page of the file, by a page of the kernel's. Its bytes, or
- * an error.
+ * Moves the next piece, at most up to the end of a page of the file, by way of a kernel page. Returns its bytes, or an
+ * error.
  */
 static int by_page(struct vnode *vp, struct uio *uio, bool append)
 {
@@ -58,7 +58,7 @@ static int by_page(struct vnode *vp, struct uio *uio, bool append)
         error = -EFAULT;
         done = 0;
     }
-    if (uio->write && done < n) { /* what was taken and not written is still to go */
+    if (uio->write && done < n) { /* bytes taken and not written must be moved again */
         *t = before;
         t->at += done;
         t->left -= done;
@@ -69,7 +69,7 @@ static int by_page(struct vnode *vp, struct uio *uio, bool append)
     return done ? (int)done : error;
 }
 
-/* The program's next pages are there for a moment, if nothing takes them away. */
+/* The program's next pages are resident for a moment, if nothing takes them away. */
 static int vnode_file_touch(const struct transfer *t, uint32_t size, unsigned rights)
 {
     int error = vm_fault(t->map, t->at, rights);
@@ -87,20 +87,20 @@ static int whole(struct vnode *vp, struct uio *uio, bool append)
         int error = uio->write ? vfs_write(vp, uio, append) : vfs_read(vp, uio);
         if (error != -EFAULT || !t->map)
             return error;
-        if (uio->left != left) { /* it has moved on since the last time */
+        if (uio->left != left) { /* it has advanced since the last time */
             left = uio->left;
             error = vnode_file_touch(t, left, uio->write ? PAGE_READ : PAGE_WRITE);
             if (error)
                 return error == -ENOMEM ? error : -EFAULT;
             continue;
         }
-        int n = by_page(vp, uio, append); /* they are the file's own pages, perhaps, which its lock keeps away */
+        int n = by_page(vp, uio, append); /* they may be the file's own pages, which its lock blocks */
         if (n <= 0 || !uio->left)
             return n < 0 ? n : 0;
     }
 }
 
-/* What has been moved counts, whatever came then. */
+/* Bytes that were moved count, whatever failed later. */
 static int vnode_file_moved(uint32_t wanted, const struct uio *uio, int error)
 {
     uint32_t n = wanted - uio->left;
@@ -108,8 +108,8 @@ static int vnode_file_moved(uint32_t wanted, const struct uio *uio, int error)
 }
 
 /*
- * `append`: where it is to be the file system knows, and how much there is room for. Nothing goes behind `most` bytes
- * of the file.
+ * `append`: the file system determines the offset, and how much there is room for. Nothing is written behind `most`
+ * bytes of the file.
  */
 static struct uio piece_of(const struct file *f, struct transfer *t, bool write, bool append, uint32_t most)
 {
@@ -131,7 +131,7 @@ static int vnode_write(struct file *f, struct transfer *t)
     uint32_t limit = vp->type == VREG ? vfs_size_most() : UINT32_MAX;
     struct uio uio = piece_of(f, t, true, append, MIN(limit, OFFSET_MOST));
     uint32_t wanted = uio.left;
-    bool none = t->left && (!limit || (!wanted && !append)); /* a uio whose `most` is 0 has none */
+    bool none = t->left && (!limit || (!wanted && !append)); /* a uio whose `most` is 0 has no limit */
     int n = none ? -EFBIG : vnode_file_moved(wanted, &uio, whole(f->data, &uio, append));
     if (n == -EFBIG && limit < OFFSET_MOST)
         vfs_too_large();
@@ -177,7 +177,7 @@ static int vnode_file_stat(struct file *f, struct user_stat *to)
 }
 
 /*
- * Entries are put together in a page: their directory's buffer is not kept while user mode's page may have to be had.
+ * Entries are collected in a page: the directory's buffer is not held while a page of user mode may be faulted in.
  */
 struct entries {
     uint8_t *at;

@@ -19,12 +19,12 @@ struct mapped {
     struct vnode *vp; /* with a reference */
     struct vm_object *object;
     vm_control_t control;
-    int error; /* of a page that could not be written, while `vnode_pager_flush` goes over them; of the vnode's lock */
+    int error; /* from a page that could not be written during `vnode_pager_flush`; guarded by the vnode's lock */
 };
 
 DEFINE_MUTEX(mapped_lock, "mapped files");
 DEFINE_ZONE(mapped_zone, "mapped-files", sizeof(struct mapped), _Alignof(struct mapped), SPL_SOFTPREEMPT, 0);
-static struct mapped *volatile vnode_pager_files; /* the pager's number for an object is where its file is in memory */
+static struct mapped *volatile vnode_pager_files; /* the pager's number for an object is its file's address */
 
 static struct mapped *mapped_of(uint32_t memory)
 {
@@ -37,27 +37,27 @@ static uint32_t pages_of(uint64_t size)
     return pages < PAGES_MOST ? (uint32_t)pages : PAGES_MOST;
 }
 
-/* With the vnode's lock. */
+/* Call with the vnode's lock held. */
 static uint64_t vnode_pager_size_of(struct vnode *vp)
 {
     struct vattr attr;
     return vp->ops->getattr(vp, &attr) ? 0 : attr.size;
 }
 
-/* The vnode's lock is held alone: it keeps what is mapped. */
+/* The vnode's lock is held exclusively: it keeps vp->mapped. */
 static int vnode_pager_flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
 {
     struct mapped *f = vp->mapped;
     uint32_t first = (uint32_t)(from / PAGE_SIZE), end = pages_of(vnode_pager_size_of(vp));
     if (pages_of(to) < end)
         end = pages_of(to);
-    f->error = 0; /* what page-out could not write is there still, and is tried again */
+    f->error = 0; /* a page that page-out could not write is still there, and is tried again */
     if (first < end)
         vm_pager_lock_request(f->control, first, end - first, VM_RETURN_DIRTY, discard, 0);
     return f->error;
 }
 
-/* The same: nobody has anything of what was behind it, but in the page that it lies in. */
+/* Under the same lock: drops all pages behind the new end, and clears the rest of the last one. */
 static void vnode_pager_end(struct vnode *vp, uint64_t size, uint64_t before)
 {
     struct mapped *f = vp->mapped;
@@ -70,7 +70,7 @@ static void vnode_pager_end(struct vnode *vp, uint64_t size, uint64_t before)
 
 static void request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
 {
-    struct vnode *vp = mapped_of(memory)->vp; /* the object keeps it, and the page that waits the object */
+    struct vnode *vp = mapped_of(memory)->vp; /* the object keeps it, and the waiting page keeps the object */
     (void)rights;
     uint32_t room = page_alloc_raw();
     uint8_t *data = room ? page_pointer(room) : 0;
@@ -107,7 +107,7 @@ static int vnode_pager_give_back(uint32_t memory, vm_control_t control, uint32_t
     (void)control, (void)kept;
     bool mine = lock_write_held(&vp->lock);
     if (!mine && !lock_try_write(&vp->lock))
-        return -ENOMEM; /* it stays in memory: another time */
+        return -ENOMEM; /* it stays in memory: tried again later */
     unix_enter();
     uint64_t size = vnode_pager_size_of(vp), at = (uint64_t)page * PAGE_SIZE;
     int error = 0;
@@ -126,7 +126,7 @@ static int vnode_pager_give_back(uint32_t memory, vm_control_t control, uint32_t
 
 static const struct vm_pager pager = {.name = "vnode", .data_request = request, .data_return = vnode_pager_give_back};
 
-/* With the list locked: files that nobody has mapped. */
+/* Releases files that are not mapped, with the list locked. */
 static void vnode_pager_sweep_locked(void)
 {
     for (struct mapped *volatile *at = &vnode_pager_files, *f; (f = *at);) {
@@ -145,7 +145,7 @@ static void vnode_pager_sweep_locked(void)
         if (error)
             kprintf("a page of a mapped file is lost: %s\n", strerror(-error));
         *at = f->next;
-        vm_object_release(f->object); /* what it has is written, or lost */
+        vm_object_release(f->object); /* its contents have been written, or are lost */
         zone_free(&mapped_zone, f);
         vrele(vp);
     }
@@ -162,7 +162,7 @@ void vnode_pager_sweep(void)
     unix_leave();
 }
 
-/* With the list locked. 0, or an error. */
+/* Call with the list locked. 0, or an error. */
 static int vnode_pager_enter(struct vnode *vp)
 {
     struct mapped *f = zone_alloc(&mapped_zone);
@@ -175,7 +175,7 @@ static int vnode_pager_enter(struct vnode *vp)
     *f = (struct mapped){.next = vnode_pager_files, .vp = vp, .object = object, .control = vm_object_control(object)};
     vhold(vp);
     lock_write(&vp->lock);
-    bool swapped = vp->swapped; /* nothing that is stored there could be written */
+    bool swapped = vp->swapped; /* stores to its pages could not be written */
     if (!swapped) {
         vp->mapped = f;
         vp->flush = vnode_pager_flush;
@@ -195,7 +195,7 @@ struct vm_object *vnode_pager_object(struct vnode *vp, int *error)
 {
     struct vm_object *object = 0;
     mutex_lock(&mapped_lock);
-    *error = vp->mapped ? 0 : vnode_pager_enter(vp); /* it changes with the list locked only */
+    *error = vp->mapped ? 0 : vnode_pager_enter(vp); /* changes only with the list locked */
     if (!*error) {
         object = vp->mapped->object;
         vm_object_reference(object);
