@@ -1,7 +1,7 @@
 /*
- * Pages (page.h): a list of those given back, linked through their first words, the rest that nobody has had yet, and a
+ * Pages (page.h): a list of returned pages, linked through their first words, the rest that has never been allocated,
  * few for each hart, so that those that borrow pages do not meet at one lock with each. A bit for each page says
- * whether it stands in the list: so pages in a row are found there, too.
+ * whether it is in the list, so that rows of adjacent pages are found there, too.
  */
 #include "mem/page.h"
 
@@ -19,9 +19,9 @@ static SIMPLE_LOCK_CLASS(cache_class, "pages of a hart", SPL_HIGH);
 
 #define DRAWN 16 /* pages */
 
-static uint32_t page_first, page_count; /* of the list */
-static uint32_t page_begin, page_next, page_end, page_limit; /* of all, of the rest, of the rest, of all */
-static volatile uint32_t *listed;        /* in the first pages; changed with the lock */
+static uint32_t page_first, page_count; /* in the list */
+static uint32_t page_begin, page_next, page_end, page_limit; /* start of all, start and end of the rest, end of all */
+static volatile uint32_t *listed;        /* bitmap in the first pages; changed with the lock held */
 
 struct listed_page {
     uint32_t next, previous;
@@ -32,7 +32,7 @@ _Static_assert(MAX_HARTS == 8, "one line each");
 
 static struct cache {
     struct simple_lock lock;
-    uint32_t lent; /* less what was given back here: of all harts together it counts; without the lock, by this hart */
+    uint32_t lent; /* less the pages returned here: only the sum over harts counts; without the lock, by this hart */
     uint32_t count, page[PAGE_CACHE];
 } __attribute__((aligned(64))) caches[MAX_HARTS] = {CACHE(0), CACHE(1), CACHE(2), CACHE(3),
                                                     CACHE(4), CACHE(5), CACHE(6), CACHE(7)};
@@ -93,7 +93,7 @@ static void page_give(uint32_t page)
     page_count++;
 }
 
-/* Of the pages that nobody has had, some at once to the list, in an order drawn from the layout. */
+/* Moves some never-allocated pages to the list at once, in an order drawn from the layout. */
 static void draw_some(void)
 {
     uint32_t page[DRAWN];
@@ -121,8 +121,8 @@ static uint32_t page_take(void)
 }
 
 /*
- * Some of the pages that are in common go to `c`, which is this hart's, and one to the caller: half of what it holds at
- * a time, so that neither the next page nor the next one back needs this, but fewer when few are left. No two locks at
+ * Moves some common pages to `c`, this hart's cache, and returns one to the caller: half a cache at a time, so that
+ * neither the next allocation nor the next return needs this, but fewer when few are left. Never holds two locks at
  * once.
  */
 static COLD uint32_t page_fill(struct cache *c, uint32_t reserve)
@@ -137,13 +137,13 @@ static COLD uint32_t page_fill(struct cache *c, uint32_t reserve)
     if (n > 1) {
         simple_lock(&c->lock);
         for (uint32_t i = 1; i < n; i++)
-            c->page[c->count++] = page[i]; /* it was empty, and others only take */
+            c->page[c->count++] = page[i]; /* it was empty, and other harts only take */
         simple_unlock(&c->lock);
     }
     return n ? page[0] : 0;
 }
 
-/* When all else is out: what harts keep. */
+/* When all other pages are out: takes one from a hart's cache. */
 static COLD uint32_t take_from_caches(void)
 {
     uint32_t page = 0;
@@ -221,7 +221,7 @@ bool page_is_ours(uintptr_t address)
     return (address >= page_begin && address < page_next) || (address >= page_end && address < page_limit);
 }
 
-/* On the host free pages are filled, so that code that goes on using one, or expects zeros, finds that. */
+/* On the host free pages are filled, so that code that goes on using one, or expects zeros, fails. */
 #ifdef __riscv
 #define page_fill_free(page) ((void)0)
 #else
@@ -271,7 +271,7 @@ void page_return(uint32_t page)
 }
 
 /*
- * The number of the first of `n` pages in a row that stand in the list, the last ones of memory; 0: there are none. A
+ * The number of the first of `n` adjacent pages that are in the list, as high in memory as possible; 0: none. A
  * hint.
  */
 static uint32_t find_listed(uint32_t n)
@@ -291,7 +291,7 @@ static uint32_t find_listed(uint32_t n)
     return 0;
 }
 
-/* With the lock: they are the caller's, if they stand in the list still. */
+/* With the lock held: takes the pages for the caller, if they are still in the list. */
 static bool take_listed(uint32_t number, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -302,7 +302,7 @@ static bool take_listed(uint32_t number, uint32_t n)
     return true;
 }
 
-/* What harts keep goes into the list. */
+/* Moves the pages of all harts' caches to the list. */
 static void list_all(void)
 {
     for (unsigned h = 0; h < MAX_HARTS; h++) {
@@ -318,7 +318,7 @@ static void list_all(void)
     }
 }
 
-#define TRIES 3 /* others take pages between the search, which is made without the lock, and what follows */
+#define TRIES 3 /* other harts may take pages between the search, made without the lock, and what follows */
 
 static uint32_t search_row(uint32_t n, uint32_t reserve)
 {
@@ -347,7 +347,7 @@ uint32_t pages_take_row(uint32_t n, uint32_t reserve)
     }
     simple_unlock(&pages_lock);
     if (!page) {
-        list_all(); /* else it would be divided by what harts keep */
+        list_all(); /* otherwise pages in the harts' caches would interrupt it */
         page = search_row(n, reserve);
     }
     crit_sec_leave(s);
@@ -380,7 +380,7 @@ uint32_t pages_free(void)
 }
 
 /*
- * In one section: whoever was to run between two of these looks could borrow, or return, any number of pages meanwhile.
+ * In one section: another thread that ran between the two readings could borrow, or return, any number of pages.
  */
 uint32_t pages_kept(uint32_t all)
 {

@@ -1,6 +1,6 @@
 /*
- * Zones (zone.h): slabs, and what caches do with them. A slab's objects that are free have their bit set, so nothing is
- * written into them, and one that is freed twice is seen.
+ * Zones (zone.h): slabs, and their exchange with the caches. A free object in a slab has its bit set, so nothing is
+ * written into it, and an object that is freed twice is detected.
  */
 #include "mem/zone.h"
 
@@ -13,7 +13,7 @@
 #include "mem/page.h"
 
 #define LEAST_STRIDE 16 /* so that a slab's bits are few */
-#define COLOUR (7 * 64) /* bytes: lines that are as far from each other in no two of 64 slabs */
+#define COLOUR (7 * 64) /* bytes: the first lines of no two of 64 slabs coincide */
 #define SLAB_WORDS (PAGE_SIZE / LEAST_STRIDE / 32)
 
 struct slab {
@@ -23,10 +23,10 @@ struct slab {
     uint32_t bit[SLAB_WORDS];  /* 1: free */
 };
 
-/* With LOCK_DEBUG, behind each object. */
+/* With LOCK_DEBUG, after each object. */
 struct mark {
     uint32_t state; /* ALLOCATED or FREE, with the object's address */
-    uint32_t site;  /* who allocated or freed it */
+    uint32_t site;  /* the code that allocated or freed it */
 };
 
 #define ALLOCATED 0xa110c8edu
@@ -34,9 +34,9 @@ struct mark {
 #define FILLING 0xdbdbdbdbu
 #define MARK_SIZE (ZONE_DEBUG ? sizeof(struct mark) : 0)
 
-/* A level that lets any zone's first use happen inside. */
+/* A level at which any zone's first use may happen. */
 DEFINE_SIMPLE_LOCK(zones_lock, "zones", SPL_HIGH);
-static SLIST_HEAD(, zone) zones; /* the lock is for who changes it: others look at it any time */
+static SLIST_HEAD(, zone) zones; /* changed with the lock held; read without it at any time */
 
 static const char *zone_name_of(const struct zone *z)
 {
@@ -48,7 +48,7 @@ static uint32_t round_up(uint32_t n, uint32_t to)
     return (n + to - 1) & ~(to - 1);
 }
 
-/* The caller holds the zone's lock, or nobody else knows the zone. */
+/* The caller holds the zone's lock, or no other code knows the zone. */
 static void set_up(struct zone *z)
 {
     uint32_t least = sizeof(void *), align = MAX(z->align, least);
@@ -68,7 +68,7 @@ static void set_up(struct zone *z)
     SLIST_NEXT(z, all) = SLIST_FIRST(&zones);
     __atomic_store_n(&SLIST_FIRST(&zones), z, __ATOMIC_RELEASE);
     simple_lock_leave(&zones_lock, s);
-    __atomic_store_n(&z->cache_most, MAX(most, 2), __ATOMIC_RELEASE); /* others look without the lock */
+    __atomic_store_n(&z->cache_most, MAX(most, 2), __ATOMIC_RELEASE); /* read without the lock */
 }
 
 static struct slab *slab_of(const void *object)
@@ -78,12 +78,12 @@ static struct slab *slab_of(const void *object)
 
 #if ZONE_DEBUG
 /*
- * Who still writes to a free object of a page or a buffer mostly does so from its beginning, or to the top of a stack:
- * the middle of what is large is left as it is, which is most of what this takes, with interrupts masked.
+ * A late write to a free object of a page or a buffer mostly hits its beginning, or the top of a stack: the middle of
+ * a large object is not filled, which saves most of the time, as interrupts are masked.
  */
-#define LOOKED_AT 256 /* bytes at each end */
+#define LOOKED_AT 256 /* bytes filled and checked at each end */
 
-/* As much from the beginning; from where on the rest, aligned to a word; `size` each if all is. */
+/* Bytes filled at the beginning; where the filled end begins, aligned to a word; both `size` if all is filled. */
 static uint32_t head_of(uint32_t size)
 {
     return size > 2 * LOOKED_AT ? LOOKED_AT : size;
@@ -102,7 +102,7 @@ static void zone_fill_free(uint8_t *object, uint32_t size)
 }
 #endif
 
-/* A page made a slab, all of it free and in no list; 0 when memory is out. */
+/* Makes a page a slab, all of it free and in no list; 0 if memory is out. */
 static struct slab *new_slab(struct zone *z)
 {
     uint32_t page = page_alloc_raw();
@@ -123,19 +123,19 @@ static struct slab *new_slab(struct zone *z)
     return slab;
 }
 
-/* Slabs go back. No lock is held. */
+/* Returns slabs to the pages. No lock is held. */
 static void zone_give_back(struct slab_list *slabs)
 {
     struct slab *slab, *next;
     LIST_FOREACH_SAFE(slab, slabs, link, next) {
-        slab->zone = 0; /* whatever is freed into it now is seen */
+        slab->zone = 0; /* later frees into it are detected */
         page_free(page_address(slab));
     }
 }
 
 /*
- * Which object of a slab is handed out first. Another one in each page (Bonwick's colours): of zones whose slabs have
- * few objects in use, all first ones would be in the same lines of a cache that has one way of a page's size.
+ * Which object of a slab is handed out first: another one in each page (Bonwick's colours). Otherwise, in zones whose
+ * slabs have few objects in use, all first objects would share the lines of a cache whose ways are of a page's size.
  */
 static unsigned zone_first_of(const struct zone *z, const struct slab *slab)
 {
@@ -178,7 +178,7 @@ static _Noreturn void foreign(const struct zone *z, const void *object)
     panic("zone %s: %p is freed, which is no object of it", zone_name_of(z), object);
 }
 
-/* Its number in its slab; panics if it has none. */
+/* The object's number in its slab; panics if it has none. */
 static unsigned zone_number_of(const struct zone *z, const void *object)
 {
     uint32_t offset = (uint32_t)((uintptr_t)object & PAGE_MASK);
@@ -188,7 +188,7 @@ static unsigned zone_number_of(const struct zone *z, const void *object)
     return (offset - z->begin) / z->stride;
 }
 
-/* An object goes to its slab, and a slab that shall go back to those of `back`. The caller holds the zone's lock. */
+/* Returns an object to its slab, and puts a slab to be freed into `back`. The caller holds the zone's lock. */
 static void zone_put(struct zone *z, void *object, struct slab_list *back)
 {
     unsigned n = zone_number_of(z, object);
@@ -210,7 +210,7 @@ static void zone_put(struct zone *z, void *object, struct slab_list *back)
     }
 }
 
-/* Objects from the slabs into the cache, up to half of it. Gives how many there are then. */
+/* Moves objects from the slabs into the cache, up to half of it. Returns how many it holds then. */
 static uint32_t zone_fill(struct zone *z, struct zone_cache *c)
 {
     simple_lock(&z->lock);
@@ -228,7 +228,7 @@ static uint32_t zone_fill(struct zone *z, struct zone_cache *c)
     return c->count;
 }
 
-/* The oldest objects of the cache go to their slabs, until `rest` are left. */
+/* Returns the oldest objects of the cache to their slabs, until `rest` are left. */
 static void zone_flush(struct zone *z, struct zone_cache *c, uint32_t rest)
 {
     struct slab_list back = LIST_HEAD_INITIALIZER(back);
@@ -250,7 +250,7 @@ static bool zone_grow(struct zone *z)
     if (!slab)
         return false;
     simple_lock(&z->lock);
-    /* Not `partial`: if another hart's frees make room, nobody takes from this one yet */
+    /* Not `partial`: if another hart's frees make room, no hart takes from this slab yet */
     LIST_INSERT_HEAD(&z->empty, slab, link);
     z->empties++;
     z->pages++;
@@ -261,7 +261,7 @@ static bool zone_grow(struct zone *z)
 /* Inside the zone's section: this hart's cache is empty. */
 void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
 {
-    while (!zone_fill(z, c)) /* another hart may have what this one has brought */
+    while (!zone_fill(z, c)) /* another hart may have taken what this one added */
         if (!zone_grow(z)) {
             c->failures++;
             return 0;
@@ -295,7 +295,7 @@ static _Noreturn void breach(const struct zone *z, const void *object, const str
           name ? name : "nowhere", (unsigned long)offset);
 }
 
-/* Eight words at a time, and loads first, so that none waits for the one before it. */
+/* Eight words at a time, and loads first, so that no load waits for the previous one. */
 static bool is_filled(const void *object, uint32_t size)
 {
     enum { PIECE = 8 };
@@ -343,7 +343,7 @@ __attribute__((noinline)) void zone_check_freed(struct zone *z, void *object)
 }
 #endif
 
-/* All empty slabs, for give_back. The caller holds the zone's lock. */
+/* Takes all empty slabs, for zone_give_back. The caller holds the zone's lock. */
 static struct slab_list take_empty(struct zone *z)
 {
     struct slab_list empty = LIST_HEAD_INITIALIZER(empty);

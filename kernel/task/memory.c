@@ -1,6 +1,6 @@
 /*
  * Calls on a task's memory by its port (task.h): Mach's vm_read, vm_write, vm_region and so on, from any node. They may
- * wait for pages, also of other nodes, so nothing is held meanwhile but a reference to the map.
+ * wait for pages, also from other nodes, so they hold only a reference to the map.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define USER_RIGHTS (USER_PROT_READ | USER_PROT_WRITE | USER_PROT_EXEC)
 _Static_assert(PAGE_READ == USER_PROT_READ << 1 && PAGE_RIGHTS == USER_RIGHTS << 1, "they differ by a place");
 
-/* With a reference; or 0: the task has ended. */
+/* With a reference; 0: the task has ended. */
 static struct vm_map *map_of(struct task *t)
 {
     mutex_lock(&t->lock);
@@ -84,7 +84,7 @@ static int task_vm_call(struct vm_map *map, const struct message *m, const uint3
 
 bool task_memory_message(struct task *task, struct message *m)
 {
-    static const uint8_t words[] = {2, 1, 1, 3, 2, 4, 3, 3}; /* that the calls have, in order of their numbers */
+    static const uint8_t words[] = {2, 1, 1, 3, 2, 4, 3, 3}; /* in the calls, in order of their numbers */
     uint32_t word[WORDS] = {0}, call = m->id - USER_VM_READ;
     if (call >= sizeof words)
         return false;

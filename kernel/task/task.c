@@ -14,13 +14,13 @@
 #include "sched/sched.h"
 #include "user/abi.h"
 
-#define PATIENCE_MS 20000 /* for what another node has to exchange messages for */
+#define PATIENCE_MS 20000 /* for an answer that takes the other node an exchange of messages */
 
 void (*task_host_shutdown)(struct message *m);
 
 DEFINE_ZONE(tasks, "tasks", sizeof(struct task), 8, SPL_SOFTPREEMPT, 0);
 static MUTEX_CLASS(task_class, "task");
-DEFINE_MUTEX(tasks_lock, "tasks"); /* the first thread that wants a process's makes it */
+DEFINE_MUTEX(tasks_lock, "tasks"); /* the first thread that needs a process's task or space makes it */
 
 static void task_message(void *object, struct message *m);
 static void task_no_senders(void *object);
@@ -73,7 +73,7 @@ static struct ipc_space *space_of(struct process *p)
     return p->ports;
 }
 
-/* The process ends: its names and its port go. */
+/* The process ends: releases its names and its port. */
 static void ends(struct process *p)
 {
     struct task *t = p->task;
@@ -93,7 +93,7 @@ static void ends(struct process *p)
     port_destroy(t->port);
 }
 
-/* Nobody can start it any more. */
+/* No right is left by which it could be started. */
 static void task_no_senders(void *object)
 {
     struct task *t = object;
@@ -125,9 +125,9 @@ struct port *task_allocate(const char *name, const struct user_break *brk, struc
     return t->port;
 }
 
-/* ---- Creating one on another node. */
+/* ---- Creating a task on another node. */
 
-/* Of HOST_TASK_ALLOCATE. */
+/* The body of HOST_TASK_ALLOCATE. */
 struct allocate {
     char name[USER_NAME_SIZE];
     struct user_break brk;
@@ -143,7 +143,7 @@ static struct message *message_for(struct port *to, uint32_t id)
     return m;
 }
 
-/* What a child of the task is to have. */
+/* What a child of the task inherits. */
 static int snapshot_of(struct task *parent, struct vm_map **map, struct allocate *a, struct port **bootstrap)
 {
     mutex_lock(&parent->lock);
@@ -226,15 +226,15 @@ int task_create(struct task *parent, unsigned node, unsigned steps, struct port 
     return error;
 }
 
-/* ---- Creating many. */
+/* ---- Creating many tasks. */
 
-/* Of HOST_TASK_SPREAD; `spread` has the others of the part that is this node's to make. */
+/* The body of HOST_TASK_SPREAD; `spread` describes the further children that this node is to create. */
 struct spread_body {
     struct allocate allocate;
     struct spread spread;
 };
 
-/* A child on `node`, which makes those of `below`: the message has been sent, the answer goes to `answers`. */
+/* Creates a child on `node`, which creates those of `below`: sends the message; the answer goes to `answers`. */
 static int spread_to(unsigned node, const struct spread_body *below, struct port *bootstrap, struct vm_map *snapshot,
                      struct port *answers, struct task_report *report)
 {
@@ -256,13 +256,13 @@ static int spread_to(unsigned node, const struct spread_body *below, struct port
     if (!error)
         error = message_send(m, PATIENCE_MS);
     if (error) {
-        m->reply.type = RIGHT_NONE; /* nobody is to be told */
+        m->reply.type = RIGHT_NONE; /* no answer is sent */
         message_free(m);
     }
     return error;
 }
 
-/* Sends all, and counts them: what they answer is awaited by spread_await. */
+/* Sends all messages, and counts them: spread_await waits for their answers. */
 static int spread_send(struct task *parent, const struct spread *s, struct port *answers, unsigned *sent,
                        struct task_report *report)
 {
@@ -288,7 +288,7 @@ static int spread_send(struct task *parent, const struct spread *s, struct port 
     return error;
 }
 
-/* The first error of so many answers. */
+/* Returns the first error in `sent` answers. */
 static int spread_await(struct port *answers, unsigned sent)
 {
     int error = 0;
@@ -336,7 +336,7 @@ static int task_start(struct task *t, const struct user_start *start)
     return MIN(error, 0);
 }
 
-/* The last thread that has ended, or is about to, is joined by the next one. */
+/* Joins the last thread that has ended, or is about to. */
 static void spread_join(struct thread *self)
 {
     static struct thread *last;
@@ -353,7 +353,7 @@ void tasks_end(void)
     spread_join(0);
 }
 
-/* In a thread of its own, as it waits for other nodes, which may want this one's servers meanwhile. */
+/* In a thread of its own, as it waits for other nodes, which may need this node's servers meanwhile. */
 static void spread_thread(void *arg)
 {
     struct message *m = arg;
@@ -415,7 +415,7 @@ static void task_host_message(struct message *m)
     }
 }
 
-/* A child, and what creating it took. */
+/* Creates a child, and replies with what that took. */
 static void create_message(struct task *t, struct message *m)
 {
     uint32_t words[2];

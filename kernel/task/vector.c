@@ -1,6 +1,6 @@
 /*
- * A task's memory as one message (task.h): regions, memory objects and what these shadow, in a table that regions and
- * objects refer to by number. All elements have a size that divides a page's, so none lies over two pages of the
+ * A task's memory as one message (task.h): regions, memory objects and the objects that these shadow, in a table that
+ * regions and objects refer to by number. The size of every element divides a page's, so none crosses a page of the
  * message.
  */
 #include <errno.h>
@@ -23,20 +23,20 @@ struct vector_head {
 
 struct vector_region {
     uint32_t begin, end, offset;
-    uint32_t object; /* its number and 1; 0: none */
+    uint32_t object; /* its number + 1; 0: none */
     uint8_t rights, maximum, inherit, flags;
     uint32_t unused[3];
 };
 
 /*
- * In place of a right's type: its number is the address of a port of this node, to which the vector has a send right.
+ * Instead of a right's type: the right's number is the address of a local port, to which the vector has a send right.
  */
 #define PAGER_HERE 0xffff
 
 struct vector_object {
     struct wire_right pager;
     struct xmm_state state;
-    uint32_t below; /* the number, and 1, of what it shadows; 0: it is not in the vector */
+    uint32_t below; /* the number + 1 of the object that it shadows; 0: not in the vector */
     uint32_t here; /* the object on the node that reads it */
 };
 
@@ -70,12 +70,12 @@ static struct port *port_at(uint32_t address)
     return (struct port *)(uintptr_t)address;
 }
 
-/* ---- Making one. */
+/* ---- Making a vector. */
 
-/* What it is exported as. */
+/* How an object is exported. */
 enum kind { KIND_READ, KIND_SHARED, KIND_COPY };
 
-/* The object's number and 1; 0: memory is out. *fresh: it was not in it. */
+/* Returns the object's number + 1; 0: memory is out. *fresh: it is new in the vector. */
 static uint32_t add_object(struct message *m, struct vm_object *object, unsigned steps, enum kind kind, bool *fresh)
 {
     struct vector_head *h = vector_head_of(m);
@@ -101,7 +101,7 @@ static uint32_t add_object(struct message *m, struct vm_object *object, unsigned
     return h->objects;
 }
 
-/* An asymmetric copy and its source, which is shared, as the original has them: the number of the copy, and 1. */
+/* Adds an asymmetric copy and its source, which is shared, as in the original. Returns the number of the copy + 1. */
 static uint32_t add_copy(struct message *m, struct vm_object *copy, struct vm_object *source, uint32_t offset,
                          unsigned steps)
 {
@@ -117,7 +117,7 @@ static uint32_t add_copy(struct message *m, struct vm_object *copy, struct vm_ob
     return above;
 }
 
-/* The object with what lies below it, as deep as the steps say: its number and 1. 0: memory is out. */
+/* Adds the object and the objects below it, as deep as the steps say. Returns its number + 1; 0: memory is out. */
 static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned steps, bool shared)
 {
     bool fresh, through;
@@ -149,7 +149,7 @@ static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned 
     return above ? first : 0;
 }
 
-/* All rights in it leave for that node; until that is sure, `here` has the ports. */
+/* Exports all its rights to that node; until that has succeeded for all, `here` has the ports. */
 static bool vector_export(struct message *m, unsigned node)
 {
     uint32_t done = 0, all = vector_head_of(m)->objects;
@@ -173,7 +173,7 @@ static bool vector_export(struct message *m, unsigned node)
     return done == all;
 }
 
-/* The right to the object's port is the caller's; 0: memory is out, or it has been taken. */
+/* Gives the right to the object's port to the caller; 0: memory is out, or it has been taken. */
 static struct port *take_pager(struct message *m, struct vector_object *o)
 {
     struct wire_right w = o->pager;
@@ -181,7 +181,7 @@ static struct port *take_pager(struct message *m, struct vector_object *o)
     return w.type == PAGER_HERE ? port_at(w.uid) : w.type ? port_import(&w, m->node) : 0;
 }
 
-/* Nobody takes it any more: the rights that are left in it go. */
+/* Discards a vector: drops the rights that are left in it. */
 static void vector_discard(struct message *m)
 {
     if (m->data_size < sizeof(struct vector_head))
@@ -227,9 +227,9 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
     return error;
 }
 
-/* ---- Reading one. */
+/* ---- Reading a vector. */
 
-/* Whether no object lies below itself. A number of their chain is noted in each, and goes when all have been seen. */
+/* Whether no object lies below itself. Marks each object with its chain's number, and clears the marks at the end. */
 static bool chains_end(const struct message *m)
 {
     uint32_t objects = vector_head_of(m)->objects;
@@ -246,8 +246,8 @@ static bool chains_end(const struct message *m)
 }
 
 /*
- * What the vector says fits into it, so that nothing beyond is looked at, and has sense. From another node it has no
- * addresses.
+ * Whether the vector's numbers lie within it, so that nothing beyond it is read, and make sense. A vector from another
+ * node may hold no addresses.
  */
 static bool is_sound(const struct message *m)
 {
@@ -275,10 +275,10 @@ void task_data_arrived(struct message *m)
     if (vector && is_sound(m))
         m->discard = vector_discard;
     else if (vector)
-        m->data_size = 0; /* it is none */
+        m->data_size = 0; /* it is no vector */
 }
 
-/* An object that is being imported: the right by which, and what is said of it. */
+/* An object that is being imported: the right to it, and its description. */
 struct import {
     struct port *pager;
     struct xmm_state state;
@@ -292,7 +292,7 @@ static int of_vector(struct message *m, uint32_t n, struct import *i)
     return i->pager ? 0 : -ENOMEM;
 }
 
-/* What the object shadows, which the vector has not got: it is asked for. */
+/* Asks the manager for what the object shadows, if that is not in the vector. */
 static int of_manager(struct port *above, unsigned steps, struct import *i)
 {
     *i = (struct import){0};
@@ -301,14 +301,14 @@ static int of_manager(struct port *above, unsigned steps, struct import *i)
 }
 
 /*
- * The object `first` with all that lies below it. What is in the vector keeps a reference to each (`here`), an object
- * that is not in it is kept by the one above. Goes down until it meets one that is there already, with its chain.
+ * Imports the object `first` with all objects below it. The vector keeps a reference to each object in it (`here`); an
+ * object not in it is kept by the one above. Goes down to the first object that this node already has, with its chain.
  */
 static int import_chain(struct message *m, uint32_t first)
 {
     unsigned steps = vector_head_of(m)->steps;
     struct vm_object *above = 0, *o;
-    struct port *asked = 0; /* by which the manager is asked what `above` shadows */
+    struct port *asked = 0; /* the right to ask the manager what `above` shadows */
     struct import i = {0};
     int error = 0;
     for (uint32_t number = first + 1; !error; number = i.below) {
@@ -330,9 +330,9 @@ static int import_chain(struct message *m, uint32_t first)
             break;
         if (above) {
             if (!vm_object_set_shadow(above, o, offset))
-                error = -EINVAL; /* another node says what is not so */
+                error = -EINVAL; /* the other node's description is wrong */
             else if (!xmm_set_source(above, o))
-                error = -EOPNOTSUPP; /* it would not be told what is pushed into that one */
+                error = -EOPNOTSUPP; /* it would not learn what is pushed into that one */
         }
         if (v)
             v->here = (uint32_t)(uintptr_t)o;
@@ -341,7 +341,7 @@ static int import_chain(struct message *m, uint32_t first)
         if (fresh && !error)
             error = xmm_init(o, !(steps & STEP_NO_SYNC));
         if (fresh && error)
-            xmm_complete(o, error); /* it may not be in the chain, and others may wait for it */
+            xmm_complete(o, error); /* it may not be in the chain, and other threads may wait for it */
         else if (!fresh && !error)
             xmm_await(o);
         if (!fresh || !i.state.shadowed)
@@ -386,7 +386,7 @@ int task_take_vector(struct task *task, struct message *m)
 {
     if (!m->data_size)
         return -EINVAL;
-    mutex_lock(&task->lock); /* it has no thread yet, and nothing else wants it */
+    mutex_lock(&task->lock); /* it has no thread yet, and nothing else uses it */
     int error = !task->process || task->begun ? -ESRCH : 0;
     if (!error) {
         vm_map_set_form(task->process->map, &vector_head_of(m)->form);

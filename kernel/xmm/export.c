@@ -10,9 +10,9 @@
 #include "xmm/share.h"
 
 #define BUCKETS 64
-#define PATIENCE_TICKS 500 /* for memory, with which a request is answered */
+#define PATIENCE_TICKS 500 /* for memory to answer a request with */
 
-/* A node that uses the object, and where its pages go. */
+/* A node that uses the object, and the port to which its pages are sent. */
 struct client {
     SLIST_ENTRY(client) link;
     struct port *control; /* with a send right */
@@ -24,8 +24,8 @@ struct export
     LIST_ENTRY(export) link;
     struct port *port;
     struct vm_object *object;
-    bool through; /* it is read with what lies below it */
-    bool above;   /* but not with its source, and what lies below that */
+    bool through; /* it is read together with the objects below it */
+    bool above;   /* but without its source, and the objects below that */
     struct share *share; /* several nodes may write it; or 0 */
     SLIST_HEAD(client_list, client) clients;
 };
@@ -43,7 +43,7 @@ static struct export_list *exports_beside(const struct vm_object *object)
     return &exported[(uintptr_t)object / 64 % BUCKETS];
 }
 
-/* The object's; or 0. With the lock. */
+/* The object's export; or 0. With the lock held. */
 static struct export *export_of(const struct vm_object *object)
 {
     struct export *e;
@@ -65,7 +65,7 @@ void xmm_state_of(struct vm_object *object, struct xmm_state *state)
         vm_object_release(below);
 }
 
-/* With a reference; 0: nobody has had a right to it meanwhile, and it has gone. */
+/* With a reference; 0: the last right to it was dropped meanwhile, and it has gone. */
 static struct vm_object *export_object_of(struct export *e)
 {
     mutex_lock(&xmm_lock_export);
@@ -107,7 +107,7 @@ static void get_shadow(struct export *e, struct vm_object *object, struct messag
     message_free(m);
 }
 
-/* With the lock. */
+/* With the lock held. */
 static struct client *client_on(struct export *e, unsigned node)
 {
     struct client *c;
@@ -117,7 +117,7 @@ static struct client *client_on(struct export *e, unsigned node)
     return c;
 }
 
-/* Of each node its newest proxy is the one that asks for pages: it takes the place of those before. */
+/* Of each node its newest proxy asks for pages: it replaces the earlier ones. */
 static bool note_client(struct export *e, unsigned node, struct port *control)
 {
     struct client *fresh = zone_alloc(&clients);
@@ -162,8 +162,8 @@ static struct port *control_of(struct export *e, unsigned node)
 }
 
 /*
- * The request is sent back as its own answer, so memory is not out for that; but a proxy that is not noted, for want of
- * memory, is found by its number, as soon as there is memory for a right to it.
+ * The request itself is sent back as the answer, so no memory is needed for that; but a proxy that is not noted, for
+ * lack of memory, is found by its number, once there is memory for a right to it.
  */
 static void answer_request(struct export *e, struct message *m, uint32_t id, const struct xmm_data *body)
 {
@@ -197,7 +197,7 @@ static void data_request(struct export *e, struct vm_object *object, struct mess
     answer_request(e, m, result < 0 ? XMM_DATA_ERROR : result ? XMM_DATA_UNAVAILABLE : XMM_DATA_SUPPLY, &body);
 }
 
-/* Whether a page that was had of the copy's source has been pushed into the copy. */
+/* Answers whether a page received from the copy's source has been pushed into the copy. */
 static void check_source(struct export *e, struct vm_object *object, struct message *m)
 {
     struct xmm_data body;
@@ -209,7 +209,7 @@ static void check_source(struct export *e, struct vm_object *object, struct mess
 static void export_message(void *object, struct message *m)
 {
     struct export *e = object;
-    struct vm_object *o = export_object_of(e); /* it stays, also if nobody has a right to it any more meanwhile */
+    struct vm_object *o = export_object_of(e); /* keeps it, also if the last right to it is dropped meanwhile */
     if (m->id == XMM_DATA_REQUEST)
         data_request(e, o, m);
     else if (m->id == XMM_CHECK)
@@ -226,7 +226,7 @@ static void export_message(void *object, struct message *m)
         vm_object_release(o);
 }
 
-/* Nobody else sees the object any more, unless it has been exported again meanwhile. */
+/* No other node uses the object any more, unless it has been exported again meanwhile. */
 static void export_no_senders(void *object)
 {
     struct export *e = object;
@@ -280,7 +280,7 @@ static const struct port_ops shared_ops = {.name = "shared memory object",
                                            .no_senders = shared_no_senders,
                                            .freed = export_freed};
 
-/* The copy is made by a server, as it may wait for other nodes. The object's port is in the message. */
+/* A server makes the copy, as that may wait for other nodes. The object's port is in the message. */
 static void copy_message(void *object, struct message *m)
 {
     (void)object;
@@ -317,7 +317,7 @@ static void copy(struct port *port, struct message *m)
         return;
     }
     port_reference(copies);
-    message_add_right(m, port, RIGHT_NONE); /* with the reference that it had */
+    message_add_right(m, port, RIGHT_NONE); /* with its reference */
     m->to = (struct right){copies, RIGHT_NONE};
     server_add(copies, m);
 }
@@ -356,12 +356,12 @@ void exports_each_shared(void (*fn)(struct share *s))
 {
     struct export *e;
     for (unsigned i = 0; i < BUCKETS; i++)
-        LIST_FOREACH(e, &exported[i], link) /* only the thread takes one of them off */
+        LIST_FOREACH(e, &exported[i], link) /* only the thread removes entries */
             if (e->share)
                 fn(e->share);
 }
 
-static struct export_list exports_over; /* of the thread */
+static struct export_list exports_over; /* only for the thread */
 
 void exports_end(void)
 {
@@ -417,7 +417,7 @@ struct vm_object *xmm_exported_kin(uint32_t kin)
     return found;
 }
 
-/* A new one, which is in the table. With the lock. */
+/* Creates an export, and adds it to the table. With the lock held. */
 static struct export *export_new(struct vm_object *object, bool shared)
 {
     struct export *e = zone_alloc(&exports);

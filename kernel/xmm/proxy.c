@@ -11,19 +11,19 @@
 #include "xmm/share.h"
 
 #define PROXY_BUCKETS 64
-#define PATIENCE_MS 5000 /* for what another node is to answer at once */
+#define PATIENCE_MS 5000 /* for what another node answers at once */
 
 struct proxy {
     LIST_ENTRY(proxy) link;
     struct port *pager;   /* with a send right */
     struct port *control; /* with its receive right */
     struct vm_object *object;
-    vm_control_t number; /* what vm/ calls it */
+    vm_control_t number; /* by which vm/ refers to it */
     volatile bool complete;
-    struct port *manager; /* of a shared object: what the manager has for this proxy, with a send right; or 0 */
-    bool shared, ended;   /* the rest is behind it */
-    struct proxy *copy;   /* what comes for this one is checked there; or 0 */
-    struct message_queue held; /* meanwhile */
+    struct port *manager; /* of a shared object: the manager's port for this proxy, with a send right; or 0 */
+    bool shared, ended;   /* once it has ended, it sends nothing to the manager */
+    struct proxy *copy;   /* pages for this proxy are checked there; or 0 */
+    struct message_queue held; /* pages being checked */
 };
 
 DEFINE_MUTEX(xmm_lock_proxy, "xmm proxies");
@@ -36,7 +36,7 @@ static struct proxy_list *bucket_of(const struct port *pager)
     return &imported[(uintptr_t)pager / 64 % PROXY_BUCKETS];
 }
 
-/* `memory` is the number of one of these; they are the kernel's own, so it may be an address. */
+/* `memory` is the number of a proxy; these are the kernel's own, so it may be an address. */
 static struct proxy *proxy_of(uint32_t memory)
 {
     return (struct proxy *)((char *)page_pointer(memory & ~PAGE_MASK) + (memory & PAGE_MASK));
@@ -52,7 +52,7 @@ static struct message *message_to(struct port *p, uint32_t id)
     return m;
 }
 
-/* ---- What vm/ calls. */
+/* ---- Called by vm/. */
 
 static void proxy_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
 {
@@ -76,9 +76,9 @@ static void proxy_request(uint32_t memory, vm_control_t control, uint32_t page, 
 
 /* ---- The same of a shared object (share.h). */
 
-#define PATIENCE_TICKS 500 /* for memory, with which what has been written could be sent */
+#define PATIENCE_TICKS 500 /* for memory to send a written page with */
 
-/* A right to what the manager has for the proxy; 0: it has ended, or the manager has. */
+/* A right to the manager's port for the proxy; 0: the proxy has ended, or the manager has. */
 static struct port *manager_of(struct proxy *x)
 {
     mutex_lock(&xmm_lock_proxy);
@@ -146,7 +146,7 @@ static int shared_return(uint32_t memory, vm_control_t control, uint32_t page, c
     return error;
 }
 
-/* The room is made when there is memory for it, within a while. */
+/* Waits for a limited time until there is memory for the room. */
 static bool await_room(struct message *m)
 {
     for (unsigned ticks = 0; !message_make_room(m, PAGE_SIZE); ticks++) {
@@ -157,7 +157,7 @@ static bool await_room(struct message *m)
     return true;
 }
 
-/* The next page that has been written goes back. Whether there was one; *sent: it could be. */
+/* Returns the next written page to the manager. Whether there was one; *sent: it could be sent. */
 static bool return_last(struct proxy *x, uint32_t *page, bool *sent)
 {
     struct message *m = message_to_manager(x, XMM_DATA_RETURN, 0, 0);
@@ -175,7 +175,7 @@ static bool return_last(struct proxy *x, uint32_t *page, bool *sent)
     return there;
 }
 
-/* What has been written goes back, and then that this was all. */
+/* Returns all written pages, and then reports the end. */
 static void return_all(struct proxy *x)
 {
     bool all = true, sent = true;
@@ -186,7 +186,7 @@ static void return_all(struct proxy *x)
         message_post(m);
 }
 
-/* One that has come, and is not used before it has been checked, with the lock; or 0. */
+/* Takes a page that has come but waits for its check, with the lock held; or 0. */
 static struct message *take_held(struct proxy *x, uint32_t page)
 {
     struct message *m;
@@ -201,7 +201,7 @@ static struct message *take_held(struct proxy *x, uint32_t page)
     return 0;
 }
 
-/* A page that is asked back before it has been used is asked for anew: whoever waits for it waits on. */
+/* A page that is recalled before it has been used is requested again: a thread that waits for it continues to wait. */
 static void proxy_ask_again(struct proxy *x, uint32_t page)
 {
     mutex_lock(&xmm_lock_proxy);
@@ -213,18 +213,18 @@ static void proxy_ask_again(struct proxy *x, uint32_t page)
     ask_manager(x, XMM_DATA_REQUEST, x->number, page, PAGE_READ);
 }
 
-/* A page is asked back. */
+/* A page is recalled. */
 static void proxy_give_up(struct proxy *x, struct message *m)
 {
-    static uint8_t nowhere[PAGE_SIZE]; /* of the thread */
+    static uint8_t nowhere[PAGE_SIZE]; /* only for the thread */
     struct xmm_data body;
     memcpy(&body, m->body, sizeof body);
     bool room = await_room(m);
-    struct port *p = manager_of(x); /* before: with the page the last reference may go */
+    struct port *p = manager_of(x); /* first: the last reference may go with the page */
     int written =
         p ? vm_shared_give(x->number, body.page, body.rights & PAGE_READ, room ? page_pointer(m->page[0]) : nowhere)
           : -ENOENT;
-    if (written < 0) { /* it is about to go, which says all */
+    if (written < 0) { /* the proxy is about to end, and reports that */
         if (p)
             port_drop(p, RIGHT_SEND);
         message_free(m);
@@ -238,7 +238,7 @@ static void proxy_give_up(struct proxy *x, struct message *m)
     proxy_ask_again(x, body.page);
 }
 
-/* It goes back as it came; `data`: with them. */
+/* Sends the page back as it came; `data`: with its contents. */
 static void proxy_send_back(struct proxy *x, struct message *m, bool data)
 {
     struct port *p = manager_of(x);
@@ -265,7 +265,7 @@ void proxy_shared_message(struct port *port, struct message *m)
         message_free(m);
 }
 
-/* What was held for it, of its own or its source's, is nobody's; with the lock. */
+/* Takes all pages held for the copy, its own or its source's, to be dropped; with the lock held. */
 static void forget_copy(struct proxy *x, struct message_queue *held)
 {
     struct proxy *source;
@@ -277,8 +277,8 @@ static void forget_copy(struct proxy *x, struct message_queue *held)
 }
 
 /*
- * The control port's end says to nobody but the manager's right that there is no proxy any more; the pager's right
- * goes, too.
+ * The end of the control port reaches only the manager's right, and tells it that the proxy has gone; drops the pager's
+ * right, too.
  */
 static void proxy_terminate(uint32_t memory, vm_control_t control)
 {
@@ -310,12 +310,12 @@ static const struct vm_pager shared_pager = {.name = "xmm shared",
                                              .data_return = shared_return,
                                              .terminate = proxy_terminate};
 
-/* ---- What the manager sends. */
+/* ---- Messages from the manager. */
 
 static void count_time(uint32_t asked)
 {
     uint32_t took = cycles32() - asked;
-    xmm_counts.supplied++; /* of one thread alone: the transport's */
+    xmm_counts.supplied++; /* written by one thread only: the transport's */
     xmm_counts.cycles += took;
     if (took < xmm_counts.least)
         xmm_counts.least = took;
@@ -323,7 +323,7 @@ static void count_time(uint32_t asked)
         xmm_counts.most = took;
 }
 
-/* The copy's manager is asked whether the page that has come is still to be seen through the copy. False: no memory. */
+/* Asks the copy's manager whether the received page is still to be seen through the copy. False: no memory. */
 static bool check_at_copy(struct proxy *x, struct message *m)
 {
     struct xmm_data body;
@@ -344,7 +344,7 @@ static bool check_at_copy(struct proxy *x, struct message *m)
 
 static void proxy_supply(struct proxy *x, struct message *m);
 
-/* The answer, to the copy: the page goes to its source; if it has been pushed, the copy is asked for it anew. */
+/* The answer, to the copy: supplies the page to its source; if it has been pushed, requests it anew for the copy. */
 static void proxy_checked(struct proxy *copy, const struct xmm_data *body)
 {
     struct proxy *source = 0, *x;
@@ -367,7 +367,7 @@ static void proxy_checked(struct proxy *copy, const struct xmm_data *body)
     port_release(source->control);
 }
 
-/* A page has come, to be read or, of a shared object, to be written. */
+/* A page has come, to be read or, for a shared object, to be written. */
 static void proxy_supply(struct proxy *x, struct message *m)
 {
     struct xmm_data body;
@@ -375,7 +375,7 @@ static void proxy_supply(struct proxy *x, struct message *m)
     unsigned locked = x->shared ? body.rights : 0;
     count_time(body.asked);
     if (vm_pager_data_supply(x->number, body.page, page_pointer(m->page[0]), 1, locked) && x->shared && !locked &&
-        vm_shared_grant(x->number, body.page)) /* it is not there, and nobody waits for it */
+        vm_shared_grant(x->number, body.page)) /* it is not there, and no thread waits for it */
         proxy_send_back(x, m, true);
     else
         message_free(m);
@@ -425,7 +425,7 @@ static const struct port_ops control_ops = {
 
 /* ---- Imports. */
 
-/* With the lock: the proxy of `pager`, with a reference to its object; or 0. */
+/* With the lock held: the proxy of `pager`, with a reference to its object; or 0. */
 static struct proxy *proxy_find(const struct port *pager)
 {
     struct proxy *x;
@@ -435,7 +435,7 @@ static struct proxy *proxy_find(const struct port *pager)
     return x;
 }
 
-/* With the lock: an object that is related to those of that number, with a reference; or 0. */
+/* With the lock held: an object that is related to those of that number, with a reference; or 0. */
 static struct vm_object *relative_of(uint32_t kin)
 {
     struct proxy *x;
@@ -446,7 +446,7 @@ static struct vm_object *relative_of(uint32_t kin)
     return xmm_exported_kin(kin);
 }
 
-/* With the lock. 0: memory is out. */
+/* With the lock held. 0: memory is out. */
 static struct proxy *proxy_new(struct port *pager, const struct xmm_state *state)
 {
     struct proxy *x = zone_alloc(&proxies);
@@ -575,7 +575,7 @@ static int call_for_error(struct message *m)
     return error;
 }
 
-/* With the answer comes what the manager has for this proxy. */
+/* The answer has a right to the manager's port for this proxy. */
 static int init_shared(struct proxy *x, struct message *m)
 {
     struct message *reply;

@@ -1,4 +1,4 @@
-/* Pages that several nodes read and write (share.h): which node has which. */
+/* Pages that several nodes read and write (share.h): which nodes have which pages. */
 #include "xmm/share.h"
 
 #include <errno.h>
@@ -11,20 +11,20 @@
 #include "vm/radix.h"
 #include "vm/shared.h"
 
-/* A proxy of another node. Its memory goes with the last reference to its port. */
+/* A proxy of another node. Its memory is freed with the last reference to its port. */
 struct user {
     LIST_ENTRY(user) link;
-    struct share *share; /* 0: it has been seen off */
+    struct share *share; /* 0: it has been removed */
     struct port *port, *control;
-    volatile bool gone; /* nobody there has a right to its port any more */
-    bool ended;         /* and it has said so */
+    volatile bool gone; /* its node has no right to its port any more */
+    bool ended;         /* and it has reported its end */
 };
 
-/* That it has a page. */
+/* A user that has a page. */
 struct holder {
     LIST_ENTRY(holder) link;
     struct user *user;
-    bool writes, asked; /* it may write it; it has been asked to give up what is in the way */
+    bool writes, asked; /* it may write it; it has been asked to give up conflicting rights */
 };
 
 struct shared_page {
@@ -32,18 +32,18 @@ struct shared_page {
     uint32_t index;
     LIST_HEAD(, holder) holders;
     struct message_queue requests;
-    unsigned asked;                /* holders whose answers are awaited */
-    uint8_t home;                  /* rights that are wanted here */
+    unsigned asked;                /* holders that still have to answer */
+    uint8_t home;                  /* rights that this node's tasks wait for */
     bool home_next;                /* before the first request */
     bool bringing;                 /* the page is not in memory yet */
     bool lost;
-    bool ready; /* on the list of those that are to be looked at */
+    bool ready; /* on the list of pages to be served */
     SLIST_ENTRY(shared_page) ready_link;
 };
 
 struct share {
     struct vm_object *object;
-    struct port *port; /* of the export */
+    struct port *port; /* the export's */
     struct radix pages;
     LIST_HEAD(, user) users;
     uint32_t writers; /* pages that another node may write */
@@ -59,7 +59,7 @@ DEFINE_ZONE(users, "xmm-users", sizeof(struct user), 8, SPL_SOFTPREEMPT, 0);
 
 static struct message_queue share_queue = STAILQ_HEAD_INITIALIZER(share_queue); /* with queue_lock; as is the next */
 static volatile bool somebody_gone, may_end;
-static SLIST_HEAD(, shared_page) share_ready; /* with the mutex */
+static SLIST_HEAD(, shared_page) share_ready; /* with the mutex held */
 static bool share_runs;
 
 /* ---- The thread's work. */
@@ -87,7 +87,7 @@ void share_arrived(struct message *m)
     simple_lock_leave(&queue_lock, s);
 }
 
-/* With the mutex. */
+/* With the mutex held. */
 static void share_look_at(struct shared_page *sp)
 {
     if (sp->ready)
@@ -104,7 +104,7 @@ static struct xmm_data body_of(const struct message *m)
     return body;
 }
 
-/* ---- Messages to proxies. The request that they answer is sent as the answer, so memory is not out for that. */
+/* ---- Messages to proxies. A request is sent back as its answer, so no memory is needed for that. */
 
 static void answer_with(struct message *m, struct user *u, uint32_t id, const struct xmm_data *body)
 {
@@ -115,7 +115,7 @@ static void answer_with(struct message *m, struct user *u, uint32_t id, const st
     message_post(m);
 }
 
-/* The first request is taken off. */
+/* Takes the first request off the list. */
 static struct message *first_of(struct shared_page *sp)
 {
     struct message *m = STAILQ_FIRST(&sp->requests);
@@ -161,7 +161,7 @@ static void drop_holder(struct shared_page *sp, struct holder *h)
 }
 
 /*
- * What has the page and stands in the way is asked to give that up. False: memory is out for one; those before are
+ * Asks a holder to give up its conflicting rights to the page. False: memory is out for one; those before it have been
  * asked.
  */
 static bool share_ask(struct shared_page *sp, struct holder *h, bool keeps)
@@ -177,11 +177,11 @@ static bool share_ask(struct shared_page *sp, struct holder *h, bool keeps)
     h->asked = true;
     sp->asked++;
     __atomic_fetch_add(&xmm_counts.recalled, 1, __ATOMIC_RELAXED);
-    message_post(m); /* to a node that is dead: its rights are about to come back, which counts as an answer */
+    message_post(m); /* if the node is dead: its rights are about to be returned, which counts as an answer */
     return true;
 }
 
-/* ---- One request after the other. All with the mutex, which is let go of for calls of vm/. */
+/* ---- Serving requests in order. All with the mutex held, which is released for calls of vm/. */
 
 static int take(struct shared_page *sp, unsigned withheld, void *to)
 {
@@ -213,7 +213,7 @@ static void share_refuse(struct shared_page *sp)
     answer_with(m, user_of(m), XMM_DATA_ERROR, &body);
 }
 
-/* A server waits for the page to be in memory. */
+/* A server waits until the page is in memory. */
 static struct port *bring_port;
 
 struct bring {
@@ -227,7 +227,7 @@ static void bring_message(void *object, struct message *m)
     (void)object;
     struct bring b;
     memcpy(&b, m->body, sizeof b);
-    b.error = vm_shared_bring(b.page->share->object, b.page->index, b.written); /* the record stays, and keeps all */
+    b.error = vm_shared_bring(b.page->share->object, b.page->index, b.written); /* the record stays, and keeps both */
     memcpy(m->body, &b, sizeof b);
     share_arrived(m);
 }
@@ -248,7 +248,7 @@ static bool bring(struct shared_page *sp, bool written)
     return true;
 }
 
-/* Nobody is in the way: the first request's user gets the page. False: it has to wait. */
+/* No holder conflicts: the first request's user gets the page. False: it has to wait. */
 static bool share_give(struct shared_page *sp, struct user *u, bool writes)
 {
     struct message *m = STAILQ_FIRST(&sp->requests);
@@ -268,7 +268,7 @@ static bool share_give(struct shared_page *sp, struct user *u, bool writes)
         zone_free(&holders, fresh);
     if (result > 0)
         return false;
-    if (!result && writes && sp->share->frozen) { /* since it was begun; the request stays where it is */
+    if (!result && writes && sp->share->frozen) { /* frozen meanwhile; the request keeps its place */
         if (!own)
             zone_free(&holders, fresh);
         let_home(sp);
@@ -291,7 +291,7 @@ static bool share_give(struct shared_page *sp, struct user *u, bool writes)
     return true;
 }
 
-/* For a user, or, if it is 0, for the tasks here. False: it has to wait. */
+/* For a user, or, if it is 0, for the tasks on this node. False: it has to wait. */
 static bool share_step(struct shared_page *sp, struct user *u, bool writes)
 {
     struct holder *own = u ? holder_of(sp, u) : 0;
@@ -304,7 +304,7 @@ static bool share_step(struct shared_page *sp, struct user *u, bool writes)
         }
         return true;
     }
-    if (own && own->writes) { /* it has had the page since it asked: what it asked for before it had that is over */
+    if (own && own->writes) { /* it got the page after it asked: earlier requests are obsolete */
         message_free(first_of(sp));
         return true;
     }
@@ -313,7 +313,7 @@ static bool share_step(struct shared_page *sp, struct user *u, bool writes)
         if (h != own && !h->asked && (writes || h->writes) && !share_ask(sp, h, !writes) && !sp->asked) {
             if (u) {
                 share_refuse(sp);
-            } else { /* a thread that waits asks again */
+            } else { /* a waiting thread asks again */
                 sp->home = 0;
                 let_home(sp);
             }
@@ -373,7 +373,7 @@ static struct shared_page *page_of(struct share *s, uint32_t index, bool make)
     return 0;
 }
 
-/* ---- What comes from a proxy. */
+/* ---- Messages from a proxy. */
 
 static void share_request(struct user *u, struct message *m)
 {
@@ -387,7 +387,7 @@ static void share_request(struct user *u, struct message *m)
     share_look_at(sp);
 }
 
-/* Data that the user has written, if there are; by itself, or as an answer. */
+/* Data that the user has written, if any; unasked, or as an answer. */
 static void share_returned(struct user *u, const struct message *m)
 {
     struct xmm_data body = body_of(m);
@@ -461,7 +461,7 @@ static void share_from_user(struct user *u, struct message *m)
     message_free(m);
 }
 
-/* What it asked for is not to be answered any more, and what it had it has no more. */
+/* Drops the user's requests and its rights to the page. */
 static void forget_in(struct shared_page *sp, const struct user *u)
 {
     struct holder *h = holder_of(sp, u);
@@ -524,7 +524,7 @@ void share_init(struct share *s, struct message *m)
     message_post(reply);
 }
 
-/* ---- What vm/ asks for. */
+/* ---- Requests of vm/. */
 
 static int share_want(struct vm_object *object, uint32_t page, unsigned rights)
 {
@@ -536,7 +536,7 @@ static int share_want(struct vm_object *object, uint32_t page, unsigned rights)
         sp->home |= (uint8_t)rights;
         share_look_at(sp);
     }
-    if (s && !sp) /* nobody has it any more */
+    if (s && !sp) /* no node has it any more */
         vm_shared_allow(object, page, 0);
     mutex_unlock(&xmm_lock_share);
     return error;
@@ -605,7 +605,7 @@ void share_end(struct share *s)
     vm_object_set_shared(s->object, VM_SHARED_NOT);
     for (uint32_t i = 0; (sp = radix_next(&s->pages, &i)); i++) {
         radix_clear(&s->pages, i);
-        let_home(sp); /* what is lost stays so */
+        let_home(sp); /* lost pages stay lost */
         zone_free(&shared_pages, sp);
     }
     zone_free(&shares, s);
@@ -647,7 +647,7 @@ static void share_message(struct message *m)
     port_release(p);
 }
 
-/* A user that has gone is seen off behind all that it had sent. */
+/* A user that has gone is removed after all its messages have been handled. */
 static void see_off_the_gone(struct share *s)
 {
     struct user *u, *next;
@@ -656,7 +656,7 @@ static void see_off_the_gone(struct share *s)
             see_off(u);
 }
 
-/* One step of it; whether there was something to do. */
+/* Does one step of the work; whether there was something to do. */
 static bool share_work(void)
 {
     bool gone = somebody_gone, end = may_end;

@@ -1,39 +1,39 @@
 /*
  * Memory that tasks of several nodes see: XMM, after OSF's (Bryant and others, *An Introduction to Mach 3.0's XMM
  * Subsystem*, 1993; paper `crtc`, sections 1 to 5). It is a pager (vm/pager.h) whose other side is on another node:
- * calls of vm/ become messages, and the other way round, so neither vm/ nor the pagers of files know of it.
- *
+ * Subsystem*, 1993; paper `crtc`, sections 1 to 5). It is a pager (vm/pager.h) whose other side is on another node:
+ * calls of vm/ become messages, and vice versa, so neither vm/ nor the pagers of files depend on it.
  *   node that uses it                                              node that manages it
  *   vm object -- proxy (pager) -- control port <===messages===> memory object port -- export -- vm object -- its pager
  *
- * The managing node *exports* an object of its own: a port, whose number names the object on all nodes. As long as
- * anybody has a right to the port the object stays; the last proxy's end is the port's no-senders. A node that gets
- * such a right *imports* it: once for each object, whichever regions or tasks see it there. Objects below it in the
- * chain are imported each by itself, so a page that is on the node already is found there, through whichever task it
+ * The managing node *exports* an object of its own: a port, whose number names the object on all nodes. The object
+ * stays as long as any node has a right to the port; when the last proxy ends, it has no senders. A node that receives
+ * such a right *imports* it: once for each object, whichever regions or tasks use it there. Objects below it in the
+ * chain are imported separately, so a page that is on the node already is found there, through whichever task it
  * came.
  *
  *   to the memory object           INIT (control right), GET_STATE, GET_SHADOW, each with a reply; DATA_REQUEST
  *   to the control port            DATA_SUPPLY with the page, DATA_UNAVAILABLE (look in what it shadows), DATA_ERROR
  *
- * **Copy on reference.** What is exported for a child task is a snapshot: regions are copied on write (vm_map_fork), so
- * nobody writes the object as long as the export holds it, and pages that have gone out stay right for ever. No node
- * has to be told of anything, and a task that writes does so in an object of its own, in front. An asymmetric copy is
+ * **Copy on reference.** A snapshot is exported for a child task: regions are copied on write (vm_map_fork), so the
+ * object is not written as long as the export holds it, and pages that were sent stay valid for ever. No node need be
+ * notified, and a task that writes does so in an object of its own, in front. An asymmetric copy is
  * read through its source (vm/inherited.h), on the managing node alone: copy on write does not cross nodes (section 5).
  *
- * **Sharing.** What is inherited by sharing, several nodes write: share.h.
+ * **Sharing.** Memory inherited by sharing is written by several nodes: share.h.
  *
  * **As the original has it**, to be measured (STEP_DISTRIBUTED of task/task.h): an asymmetric copy and its source are
- * both distributed, the source as a shared object. A page of the source that a proxy of it gets may have been pushed
- * into the copy meanwhile, so the copy's manager is asked (CHECK) before it is used; if it has, the copy is asked for
- * it anew.
+ * both distributed, the source as a shared object. A page of the source that a proxy receives may have been pushed
+ * into the copy meanwhile, so the copy's manager is asked (CHECK) before it is used; if so, the page is requested
+ * anew for the copy.
  *
  * **The managing node.** Flat: a task that inherits from a proxy passes on the right to the first node's memory object,
- * and all requests go there. Hierarchical: the proxy's object is exported anew, so its pages come through that node,
+ * and all requests go there. Hierarchical: the proxy's object is exported again, so its pages come through that node,
  * which keeps them (section 4).
  *
- * Locking: xmm_lock, a mutex, guards which objects are exported and imported. It is taken before a family's lock and
- * before ipc/'s, and not held while a message is waited for. An export's or a proxy's memory goes with the last
- * reference to its port.
+ * Locking: xmm_lock, a mutex, guards the sets of exported and imported objects. It is taken before a family's lock and
+ * before ipc/'s, and not held while a thread waits for a message. The memory of an export or a proxy is freed with the
+ * last reference to its port.
  */
 #ifndef XMM_XMM_H
 #define XMM_XMM_H
@@ -62,61 +62,61 @@
 #define XMM_GRANT 0x214
 #define XMM_CHECKED 0x215
 
-/* What another node has to know of an object before it can use it: the paper's internal state. */
+/* What another node must know of an object before it can use it: the paper's internal state. */
 struct xmm_state {
     uint32_t size; /* pages */
-    uint32_t kin;  /* objects of one managing node that are related have the same */
+    uint32_t kin;  /* equal for related objects of one managing node */
     uint32_t shadow_offset;
-    uint16_t shadowed; /* it shadows another one, which is not managed with it */
+    uint16_t shadowed; /* it shadows another object, which is not managed together with it */
     uint16_t shared;   /* several nodes may write it (share.h) */
 };
 
 /*
- * A send right to the port of the object, which is exported for that if it has not been. `hierarchical`: also if it is
+ * A send right to the object's port; exports the object first if needed. `hierarchical`: also if it is
  * a proxy. 0: no memory.
  */
 struct port *xmm_export(struct vm_object *object, bool hierarchical);
-/* An asymmetric copy, whose source is exported by itself: it has only what lies above that. */
+/* Exports an asymmetric copy, whose source is exported separately: only what lies above that. */
 struct port *xmm_export_copy(struct vm_object *object);
 
-/* The same for an object that tasks of several nodes write (share.h): by the node that has it first. */
+/* The same for an object that tasks of several nodes write (share.h): on the first node that has it. */
 struct port *xmm_export_shared(struct vm_object *object);
 
 /*
- * The state of an object that is asked for by a right to its port, and what it shadows: its port, with a send right, or
+ * Asks by a right to its port for the state of an object, and for what it shadows: its port, with a send right, or
  * 0.
  */
 int xmm_get_state(struct port *pager, struct xmm_state *state);
 int xmm_get_shadow(struct port *pager, bool hierarchical, struct port **shadow);
 
-/* The same for a caller that has the object. */
+/* The same for a caller that has a reference to the object. */
 void xmm_state_of(struct vm_object *object, struct xmm_state *state);
 
 /*
- * The object here that stands for `pager`, whose send right it takes over, with a reference; 0: memory is out, and the
- * right is the caller's. It may be one of this node's own. *fresh: it has been made by this call, so the caller says
- * what it shadows, tells its manager (xmm_init), and that it is complete, with all that lies below it; until then
- * nobody else uses it (xmm_await).
+ * The local object that stands for `pager`, whose send right it takes over, with a reference; 0: memory is out, and the
+ * caller keeps the right. It may be one of this node's own. *fresh: this call has made it, so the caller sets what it
+ * shadows, registers with its manager (xmm_init), and reports that it is complete, with all objects below it; until
+ * then no other thread uses it (xmm_await).
  */
 struct vm_object *xmm_import(struct port *pager, const struct xmm_state *state, bool *fresh);
 void xmm_complete(struct vm_object *object,
-                  int error); /* and all it shadows; with an error, a thread that wants a page gets -EIO */
+                  int error); /* and all it shadows; with an error, a thread that needs a page gets -EIO */
 void xmm_await(struct vm_object *object);
 
-/* `copy` shadows `source`, which are both proxies: what comes for the source is checked. */
+/* `copy` shadows `source`; both are proxies: pages that arrive for the source are checked. */
 /* False: there is another copy. */
 bool xmm_set_source(struct vm_object *copy, struct vm_object *source);
 
-/* The manager learns of this node. `waits`: until it has answered, as is always done where the object is shared. */
+/* Registers this node with the manager. `waits`: for its answer, which is always awaited if the object is shared. */
 int xmm_init(struct vm_object *object, bool waits);
 
-/* A thread that waits for pages of that node, or wants more of them, gets -EIO. */
+/* A thread that waits for pages of that node, or for more rights to them, gets -EIO. */
 void xmm_node_died(unsigned node);
 
 struct xmm_counts {
     uint32_t exports, proxies; /* now */
     uint32_t requests, supplied, unavailable, errors, served;
-    uint32_t recalled, returned; /* of shared pages: asked back, and come back with what was written */
+    uint32_t recalled, returned; /* of shared pages: recalled, and returned with written data */
     uint32_t least, most; /* cycles from a request to its page */
     uint64_t cycles;
 };
