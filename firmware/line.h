@@ -1,4 +1,4 @@
-/* The console line, polled: uart0 with its FIFOs on, 8N1. What comes while there is other work waits in a buffer. */
+/* The console line, polled: uart0 with its FIFOs on, 8N1. Input during other work is buffered. */
 #ifndef LINE_H
 #define LINE_H
 

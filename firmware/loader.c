@@ -1,4 +1,4 @@
-/* The loader (loader.h): one function a request, found in a table. */
+/* The loader (loader.h): one function per request, found in a table. */
 #include "loader.h"
 
 #include <generated/csr.h>

@@ -1,6 +1,6 @@
 /*
- * The loader: answers the host's requests (protocol.h) on the console line, on one hart, until it lets all of them into
- * an image. And what it asks of the rest of a board's boot ROM.
+ * The loader: answers the host's requests (protocol.h) on the console line, on one hart, until it starts an image on
+ * all harts. And what it needs from the rest of a board's boot ROM.
  */
 #ifndef LOADER_H
 #define LOADER_H

@@ -1,13 +1,13 @@
 /*
- * What a board and its host say to each other on the console line (README.md, "The link"). The line also carries text:
- * the marks of a frame are bytes that no UTF-8 text holds.
+ * The protocol of a board and its host on the console line (README.md, "The link"). The line also carries text: the
+ * marks of a frame are bytes that no UTF-8 text holds.
  *
  *   BEGIN, then type, sequence, payload and CRC-32 with every mark escaped, then END
  *
  * The CRC-32 is that of IEEE 802.3 (zlib's), least significant byte first, over type, sequence and payload. Numbers in
- * payloads are 32 bits, least significant byte first. The host asks, the boot ROM answers with type | REPLY, the same
- * sequence number and a status in front; what came damaged is not answered. Every request but RUN and RESET may be
- * repeated without harm.
+ * payloads are 32 bits, least significant byte first. The host sends requests, the boot ROM answers with type | REPLY,
+ * the same sequence number and a status in front; damaged requests are not answered. All requests but RUN and RESET are
+ * idempotent.
  */
 #ifndef PROTOCOL_H
 #define PROTOCOL_H

@@ -1,4 +1,4 @@
-/* What the boot ROM says on the console before it ends the run. */
+/* What the boot ROM prints on the console before it ends the run. */
 #include <stdint.h>
 
 #include <generated/csr.h>

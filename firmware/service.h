@@ -1,7 +1,7 @@
 /*
- * How an image ends its run on a board: it goes back into the boot ROM, which lets the host read what is left in memory
- * and counters over the link (protocol.h). No reset comes in between, so the blobs' memory, the trace buffer and all
- * counters are as the run has left them. The simulator's boot ROM has no such service: there the host port ends a run.
+ * How an image ends its run on a board: it returns to the boot ROM, which lets the host read memory and counters over
+ * the link (protocol.h). There is no reset in between, so the blobs' memory, the trace buffer and all counters are as
+ * the run has left them. The simulator's boot ROM has no such service: there the host port ends a run.
  */
 #ifndef SERVICE_H
 #define SERVICE_H

@@ -1,6 +1,6 @@
 /*
- * Where every hart comes out of reset: into the image if there is one in main RAM, with a0 = hart number, interrupts
- * off and traps pointing here. Otherwise hart 0 says so and ends the run; the others wait for ever.
+ * Where every hart comes out of reset: it enters the image if there is one in main RAM, with a0 = hart number,
+ * interrupts off and traps pointing here. Otherwise hart 0 reports that and ends the run; the others wait for ever.
  */
 #include "image.h"
 

@@ -1,6 +1,6 @@
 """Writes the register tables into the cores' READMEs, from the declarations: `python -m hw.docs`.
 
-A table stands between `<!-- NAME: python -m hw.docs -->` and `<!-- end of NAME -->`."""
+A table is between `<!-- NAME: python -m hw.docs -->` and `<!-- end of NAME -->`."""
 
 import re
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The simulator, the experiments and their results.
 
-What is compiled here is found again by ccache from every checkout: paths inside the tree count relative to it."""
+ccache finds what is compiled here from every checkout: paths inside the tree are relative to it."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""The commands of `./interlock`, which begins in sim/start.py. Only what a command needs is imported, when it is
-needed: LiteX takes seconds."""
+"""The commands of `./interlock`, which begins in sim/start.py. A command imports only what it needs, when it needs
+it: LiteX takes seconds."""
 
 import sys
 from pathlib import Path

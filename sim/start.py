@@ -1,5 +1,5 @@
-"""Where `./interlock` begins: signals and errors are in hand before anything else is imported, so that whatever happens
-ends in one line. The launcher blocks the signals until `take_signals`."""
+"""Where `./interlock` begins: signals and errors are handled before anything else is imported, so that any error ends
+in one line. The launcher blocks the signals until `take_signals`."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""The number that tells a SoC from every other: a hash of what was generated, so that a change that leaves the hardware
-as it was leaves its number, and all that is built from it, as they were."""
+"""The number that identifies a SoC: a hash of what was generated, so that a change that does not change the hardware
+leaves its number, and all that is built from it, as they were."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Gathers what the cores of a SoC say of their idle cycles (hw/common/idle.py), by the names of the Verilog."""
+"""Collects what the cores of a SoC declare of their idle cycles (hw/common/idle.py), by the names of the Verilog."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Where everything lies, in bytes. What the CPU cluster decides is in `hw/common/hart_io.py` and here in step."""
+"""The memory map, in bytes. Addresses that the CPU cluster decodes are in `hw/common/hart_io.py` and here, the same."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
-"""The SoC as the simulator sees it: module `interlock`, whose ports are the chip's wires and what only a simulator can
-watch."""
+"""The SoC as the simulator sees it: module `interlock`, whose ports are the chip's wires and signals that only a
+simulator can watch."""
 
 from litex.build.generic_platform import GenericPlatform, Pins
 from migen import Cat, ClockDomain

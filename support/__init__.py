@@ -1,1 +1,1 @@
-"""What all of the Python code builds on: the cache of what is generated, and the programs called by name."""
+"""What all Python code builds on: the cache of generated files, and the programs called by name."""

@@ -1,9 +1,9 @@
-"""What is generated lies under build/cache, found again by the content of what it was made from.
+"""Generated files are under build/cache, found again by the content of what they were made from.
 
 An entry is a directory named by the SHA-256 of its inputs. It is filled aside and renamed into place, so an entry that
 exists is whole; a lock file per entry makes two processes that want the same thing build it once.
 
-    <kind>/<key>/           an entry; when it was changed last is when it was used last
+    <kind>/<key>/           an entry; its time of modification is that of its last use
     <kind>/.<key>.lock      held alone while the entry is made or removed, shared while it is looked up
     <kind>/.<key>.<any>/    what is on its way in or out: garbage unless the lock is held
     .leases/<process>       the entries that a process uses, a line each; locked as long as that process lives

@@ -1,4 +1,4 @@
-"""The programs that building and running call by name: whether they are there, and whether they are new enough."""
+"""The programs that building and running call by name: whether they are installed, and new enough."""
 
 import os
 import platform

@@ -1,12 +1,12 @@
 /*
- * What programs and the kernel agree on. A system call is ECALL with its number in a7 and up to six arguments from a0;
- * a0 gives its result, or minus an error number of <errno.h>. All other registers are kept.
+ * The interface of programs and the kernel. A system call is ECALL with its number in a7 and up to six arguments from
+ * a0; a0 returns its result, or minus an error number of <errno.h>. All other registers are preserved.
  *
- * Numbers up to 199 are those of 4.3BSD (sys/kern/syscalls.master), with 4.4BSD's for what 4.3BSD had not: paper `mach`
- * runs 4.3BSD's calls, and the C library of programs, picolibc, numbers signals as 4.3BSD does. Those from 200 on are
- * our own. Structures and constants in arguments are the C library's (<fcntl.h>, <signal.h>, <sys/stat.h>,
+ * Numbers up to 199 are those of 4.3BSD (sys/kern/syscalls.master), with 4.4BSD's for calls that 4.3BSD lacks: paper
+ * `mach` runs 4.3BSD's calls, and the C library of programs, picolibc, numbers signals as 4.3BSD does. Those from 200
+ * on are our own. Structures and constants in arguments are the C library's (<fcntl.h>, <signal.h>, <sys/stat.h>,
  * <sys/time.h>, <sys/times.h>; off_t has 32 bits, time_t 64, bit n of a sigset_t is signal n); what it lacks is below.
- * A number that is named here and has no code yet gives ENOSYS. What each call does, and its limits: proc/README.md.
+ * A number that is named here and not implemented gives ENOSYS. What each call does, and its limits: proc/README.md.
  */
 #ifndef USER_ABI_H
 #define USER_ABI_H

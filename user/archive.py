@@ -1,4 +1,4 @@
-"""Put files into a cpio archive of the format "newc" (cpio(5)): archive.py OUT FILE.elf...; names are cut of `.elf`."""
+"""Put files into a cpio archive of the format "newc" (cpio(5)): archive.py OUT FILE.elf...; names lose `.elf`."""
 
 import sys
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-/* What a hart reads and writes of itself. */
+/* Registers and times of the executing hart. */
 #ifndef HART_H
 #define HART_H
 

@@ -1,7 +1,7 @@
 /*
- * The board's LEDs. LED 0 tells how it stands: off while tests run; on when all that could run have passed; n blinks
- * and a pause, again and again, when test n (selftest.c counts them from 1) has failed. LEDs 1 up, where the board has
- * them, show the number of the test that runs or has failed, in binary.
+ * The board's LEDs. LED 0 shows the state: off while tests run; on when all that could run have passed; when test n
+ * (selftest.c counts them from 1) has failed, it blinks n times and pauses, again and again. LEDs 1 up, where the board
+ * has them, show in binary the number of the test that runs or has failed.
  */
 #ifndef LEDS_H
 #define LEDS_H

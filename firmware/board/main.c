@@ -1,4 +1,4 @@
-/* A board after reset: memory, self-test, greeting, loader; and what becomes of traps, images and resets. */
+/* A board after reset: memory, self-test, greeting, loader; and the handling of traps, images and resets. */
 #include <generated/csr.h>
 #include <stdint.h>
 

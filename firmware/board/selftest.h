@@ -1,4 +1,4 @@
-/* The parts of the self-test, and how they say what they found. */
+/* The parts of the self-test, and how they report. */
 #ifndef SELFTEST_H
 #define SELFTEST_H
 

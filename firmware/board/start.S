@@ -1,6 +1,6 @@
 /*
- * Where every hart of a board comes out of reset. Hart 0 makes C's memory and goes on in board_main(); the others wait
- * to be called (harts.c). Nothing but ROM and SRAM is used before the main RAM has been initialised.
+ * Where every hart of a board comes out of reset. Hart 0 sets up memory for C and continues in board_main(); the others
+ * wait to be called (harts.c). Nothing but ROM and SRAM is used before the main RAM has been initialised.
  */
 #include <generated/soc.h>
 

@@ -1,5 +1,5 @@
 /*
- * What one hart writes the others read, whatever their caches hold: atomics, words that share a line, lines that all
+ * The others read what one hart writes, whatever their caches hold: atomics, words that share a line, lines that all
  * have cached and one rewrites, memory that the copy engine rewrites, and instructions. All harts that answer take
  * part.
  */

@@ -1,6 +1,6 @@
 /*
- * Main RAM: data lines, address lines, then the cells by March C- (van de Goor), each hart its share of them. What was
- * written is read from memory, not from a cache: the cache is emptied in between, by reading elsewhere.
+ * Main RAM: data lines, address lines, then the cells by March C- (van de Goor), each hart its share of them. The check
+ * reads from memory, not from a cache: reads elsewhere flush the cache in between.
  */
 #include <generated/mem.h>
 #include <generated/soc.h>

@@ -1,5 +1,5 @@
 /*
- * The interrupt controller, from hart 0: what it says of itself, its registers, the wires of devices; then an interrupt
+ * The interrupt controller, from hart 0: its identification, its registers, the wires of devices; then an interrupt
  * from hart 0 to each hart, which takes it as a trap.
  */
 #include <generated/csr.h>

@@ -1,7 +1,7 @@
 /*
- * The SD card: is woken, told to use four data lines, and gives its first block twice, alike: through the disk
- * controller's data register, and by its DMA. Nothing is written to it. What it leaves is a drive: kernels know nothing
- * of cards.
+ * The SD card is initialised, set to four data lines, and its first block is read twice, with the same content: through
+ * the disk controller's data register, and by its DMA. Nothing is written to it. The card is left as a drive: kernels
+ * know nothing of cards.
  */
 #include <generated/csr.h>
 #include <generated/mem.h>

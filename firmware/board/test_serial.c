@@ -1,6 +1,6 @@
 /*
- * Both serial ports, each looped back to itself inside: characters with every bit both ways, in a full FIFO, and the
- * modem signals. The pins are not tried: that the console can be read shows its own.
+ * Both serial ports, each in its internal loopback: characters with every bit both ways, in a full FIFO, and the modem
+ * signals. The pins are not tested: readable output on the console shows that its own work.
  */
 #include <generated/mem.h>
 #include <generated/serial_regs.h>

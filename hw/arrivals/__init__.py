@@ -1,1 +1,1 @@
-"""Interrupts at intervals that are given."""
+"""Interrupts at given intervals."""

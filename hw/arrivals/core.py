@@ -1,4 +1,4 @@
-"""Raises interrupt wires at intervals that software gave it beforehand (README.md is its manual)."""
+"""Raises interrupt wires at intervals that software has set beforehand (README.md is its manual)."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage

@@ -1,4 +1,4 @@
-"""LiteX's CSRs of a core as data, for tables and tests, and the way to them from a bus: whole words only."""
+"""LiteX's CSRs of a core as data, for tables and tests, and access to them from a bus: whole words only."""
 
 from collections.abc import Iterable
 from typing import Any

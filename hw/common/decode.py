@@ -1,5 +1,5 @@
-"""Hardware for a register map: from one declaration (hw/common/regmap.py) the decoding of addresses, the strobes of
-reads and writes, storage, and what a read gives."""
+"""Hardware for a register map: from one declaration (hw/common/regmap.py) come the decoding of addresses, the
+strobes of reads and writes, storage, and the values of reads."""
 
 from typing import Any
 

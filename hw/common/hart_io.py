@@ -1,7 +1,7 @@
 """A hart's private I/O port: what a load or store to 0xE0000000..0xEFFFFFFF becomes at the edge of the CPU cluster.
 
-Each hart has a port of its own, which never crosses the bus it shares with the others: however long a device keeps one
-hart waiting, the others run on. The hart is the master:
+Each hart has a port of its own, which never crosses the bus that all share: however long a device stalls one hart, the
+others run on. The hart is the master:
 
 - `cmd_valid` stays up, and all other cmd signals stay as they are, until a cycle with `cmd_ready`; the command then
   "fires". `cmd_address` is the byte address in the window, a multiple of 4; bytes within the word are chosen by

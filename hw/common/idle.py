@@ -1,9 +1,9 @@
-"""What of a core goes on while nothing happens, so that a simulator can leave such cycles out and lose nothing.
+"""What in a core advances while nothing happens, so that a simulator can skip such cycles without loss.
 
-A core says it in its attribute `while_idle`, a list of the kinds below. All that is not named there has to stand still
-in a cycle in which nothing happens: the simulator looks whether it did (docs/simulator.md). So a list that forgets
-something costs speed; one that promises too much, an event that comes without its counter having run out, would cost
-exactness, and `--check-skip` finds it.
+A core declares it in its attribute `while_idle`, a list of the kinds below. All that is not listed has to keep its
+value in a cycle in which nothing happens: the simulator checks that (docs/simulator.md). So a list that lacks something
+costs speed; one that promises too much, an event that comes without its counter having run out, would cost exactness,
+and `--check-skip` finds it.
 
 A `Register` is a Migen signal or, in a netlist that Migen does not know, its path: instances with points between.
 """

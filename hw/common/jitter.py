@@ -1,4 +1,4 @@
-"""Delays at random that can be repeated, for models of what is far away."""
+"""Reproducible random delays, for models of remote devices."""
 
 from litex.gen import LiteXModule
 from migen import If, Mux, Signal

@@ -1,4 +1,4 @@
-"""Where a core's memory is to lie in an FPGA, and what of the address space is main RAM."""
+"""Which memory of an FPGA a core uses, and which addresses are main RAM."""
 
 import re
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """Register maps: one declaration from which the RTL decode, the C header and the README table are all made.
 
 A core declares its registers as data (:class:`RegisterMap` of :class:`Register` of :class:`Field`); its decoding and
-strobes are made of that (hw/common/decode.py), `c_header()` gives the same to C and assembler, and `markdown()` prints
-the table of the core's README. All registers are 32 bits wide; offsets are in bytes from the start of the core's
+strobes are made from that (hw/common/decode.py), `c_header()` gives the same to C and assembler, and `markdown()`
+prints the table of the core's README. All registers are 32 bits wide; offsets are in bytes from the start of the core's
 window.
 """
 

@@ -1,4 +1,4 @@
-"""Generates the netlist of the CPU cluster: `python -m hw.cpu.generate --harts 2` prints where it lies.
+"""Generates the netlist of the CPU cluster: `python -m hw.cpu.generate --harts 2` prints its path.
 
 The VexRiscv sources come from the package pythondata-cpu-vexriscv, rewritten where REWRITES says; the cluster around
 them is in hw/cpu/scala. Both are compiled once by Maven; each netlist is then one run of the compiled generator.

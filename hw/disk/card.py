@@ -1,4 +1,4 @@
-"""What an SD card understands: commands and their answers, at its pins, on LiteSDCard's parts."""
+"""An SD card's protocol: commands and their answers, at its pins, on LiteSDCard's parts."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Moves data between drive and memory as requests in a ring say, and answers in another (README.md)."""
+"""Moves data between drive and memory by the requests of a ring, and answers in another (README.md)."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream

@@ -1,4 +1,4 @@
-"""What goes between the controller and the drive, which stands outside the chip (README.md, "The drive's side")."""
+"""The streams between the controller and the drive, which is outside the chip (README.md, "The drive's side")."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream

@@ -1,4 +1,4 @@
-"""One port of memory for what writes and what reads."""
+"""One memory port, shared by a writer and a reader."""
 
 from litedram.common import LiteDRAMNativePort
 from litedram.frontend.dma import LiteDRAMDMAReader, LiteDRAMDMAWriter

@@ -1,4 +1,4 @@
-"""The disk controller's registers, and what lies in memory: requests, segments, completions."""
+"""The disk controller's registers, and its structures in memory: requests, segments, completions."""
 
 from hw.common.regmap import Field, Register, RegisterMap
 from hw.disk.medium import OPERATIONS, STATUSES, TAGS

@@ -1,4 +1,4 @@
-"""The rings of requests and completions: where they are, and how far software and controller are in them."""
+"""The rings of requests and completions: where they are, and the positions of software and controller in them."""
 
 from litex.gen import LiteXModule
 from migen import Case, If, Signal

@@ -1,5 +1,5 @@
-"""A PHY chip of LiteEth's at the core, in place of the simulator's wire (phy.py): LiteEth's way from its clocks and
-width to the system's."""
+"""A PHY chip of LiteEth's at the core, in place of the simulator's wire (phy.py): LiteEth's conversion from its
+clocks and width to the system's."""
 
 from liteeth.common import eth_phy_description
 from liteeth.mac.core import LiteEthMACCore

@@ -1,4 +1,4 @@
-"""What receiver and transmitter do alike with a descriptor: its second half is written, and waited for."""
+"""What receiver and transmitter both do with a descriptor: write its second half, and wait for that."""
 
 from migen import If, NextState, NextValue, Signal
 

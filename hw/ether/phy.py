@@ -1,7 +1,7 @@
-"""The wire's end in simulation: frames cross the pins in a burst, a word a cycle; the wire's time is kept beside them.
+"""The wire's end in simulation: frames cross the pins in a burst, a word a cycle; the wire's time is counted beside.
 
-So a frame on the wire costs no simulated activity but its burst: between bursts only `left` moves. What is sent leaves
-with its first bit; what is received comes when its last bit has come, which is when a MAC that checks it first has it.
+So a frame on the wire costs no simulated activity but its burst: between bursts only `left` counts. A sent frame leaves
+with its first bit; a received one comes with its last bit, which is when a MAC that checks it first has it.
 """
 
 from liteeth.common import eth_interpacket_gap, eth_phy_description

@@ -1,4 +1,4 @@
-"""Frames from the wire into buffers in main RAM: check, keep whole, look for a descriptor, write, say so."""
+"""Frames from the wire into buffers in main RAM: check, store whole, fetch a descriptor, write, complete it."""
 
 from functools import reduce
 from operator import or_, xor

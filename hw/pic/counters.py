@@ -1,9 +1,9 @@
-"""The PIC's accounting: what arrived, what was delivered, what merged, and how long it waited, counted exactly.
+"""The PIC's exact counters: interrupts that arrived, were delivered, or merged, and how long they waited.
 
-The counters lie in memories, so that 32 sources do not cost 32 wide adders. A round of 32 cycles visits the sources in
-turn, one a cycle; what happens to a source between two visits is kept in a few flip-flops beside it: how many arrivals,
-how many of them merged, and in which cycle of the round it began to wait. Claims are rare (the link carries one access
-at a time) and are counted as they come.
+The counters are in memories, so that 32 sources do not cost 32 wide adders. A round of 32 cycles visits the sources in
+turn, one a cycle; a few flip-flops beside it record what happens to a source between two visits: how many arrivals, how
+many of them merged, and in which cycle of the round it began to wait. Claims are rare (the link carries one access at a
+time) and are counted as they come.
 """
 
 from litex.gen import LiteXModule

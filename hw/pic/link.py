@@ -1,6 +1,6 @@
-"""The link to a controller that is off the chip: what it costs a hart to reach it, and an interrupt to come back.
+"""The link to an off-chip controller: the latency of a hart's access to it, and of an interrupt on its way back.
 
-Every hart has a port; the link carries one access at a time and takes the harts in turn. The times are CSRs, so that
+Every hart has a port; the link carries one access at a time and serves the harts in turn. The times are CSRs, so that
 software can move the controller further away between two measurements. README.md has the table of stall cycles.
 """
 

@@ -1,6 +1,6 @@
 """Reference model of the PIC behind its link, in plain Python, exact to the cycle. The tests hold the RTL against it.
 
-It is written from the manual (README.md), not from the RTL: no memories, rounds or pipelines, only what is promised.
+It follows the manual (README.md), not the RTL: no memories, rounds or pipelines, only the specified behaviour.
 """
 
 from dataclasses import dataclass, field

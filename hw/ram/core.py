@@ -1,7 +1,7 @@
 """Main RAM behind LiteDRAM's native ports, as slow as its registers say (README.md has the timing).
 
-An access takes effect in the cycle that takes its command, so all ports see one memory, in one order; only the answer
-is held back. On an FPGA, LiteDRAM is in its place.
+An access takes effect in the cycle that accepts its command, so all ports see one memory, in one order; only the answer
+is delayed. On an FPGA, LiteDRAM is in its place.
 """
 
 from litedram.common import LiteDRAMNativePort

@@ -1,4 +1,4 @@
-"""What the port interrupts for beside errors: received data, a silence behind them, room for more to send."""
+"""The port's interrupt causes beside errors: received data, idle time after them, room for more to send."""
 
 from litex.gen import LiteXModule
 from migen import Case, If, Mux, Signal

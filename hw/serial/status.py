@@ -1,4 +1,4 @@
-"""The status registers: of the line, whose errors travel with their characters, and of the modem."""
+"""The status registers: of the line, whose errors stay with their characters, and of the modem."""
 
 from litex.gen import LiteXModule
 from migen import Cat, If, Mux, Signal

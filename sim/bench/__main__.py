@@ -1,9 +1,9 @@
 """How fast the simulator is, beside LiteX's own of the same SoC: `make bench-sim`, or `python -m sim.bench`.
 
 Both are built with the same compiler and run the same kernel, all harts busy, for the same number of cycles, in turn
-and in several rounds: a slow moment of the machine meets both. What is compared is processor time, of the whole
-process. What both printed has to agree. Beside it stand what a cycle costs whatever the host (sim/bench/counts.py), and
-how fast waiting is simulated (sim/bench/sleeping.py).
+and in several rounds: a slow moment of the host affects both. The figure is the processor time of the whole process.
+The output of both has to agree. Beside it are the cost of a cycle independent of the host (sim/bench/counts.py), and
+the speed of simulated waiting (sim/bench/sleeping.py).
 """
 
 import argparse

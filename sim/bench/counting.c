@@ -1,5 +1,5 @@
 /*
- * A module of LiteX's simulator that has callgrind count from one moment of simulated time to another, and then ends
+ * A module of LiteX's simulator that makes callgrind count from one moment of simulated time to another, and then ends
  * the process: `modules/counting.so` with the arguments from_ps and to_ps (sim/bench/counts.py).
  */
 #include <json-c/json.h>

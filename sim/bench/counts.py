@@ -1,5 +1,5 @@
-"""What a simulated cycle costs whatever the host: instructions, and misses of a modelled first-level cache for
-instructions and one for data, of LiteX's simulator and of ours: `python -m sim.bench.counts` (docs/simulator.md).
+"""The cost of a simulated cycle, independent of the host: instructions, and misses of modelled first-level caches for
+instructions and data, of LiteX's simulator and of ours: `python -m sim.bench.counts` (docs/simulator.md).
 
 Valgrind counts them (its tool callgrind, whose caches are cachegrind's) over cycles in which all harts are busy.
 Start-up drops out: LiteX's simulator has a module that begins to count at the first of them (counting.c); ours begins

@@ -1,8 +1,8 @@
 """LiteX's own simulator of our SoC: `litex.build.sim` with its main loop and modules, built as LiteX builds it.
 
-What `litex_sim` does for LiteX's SoCs, but with the compiler that our simulator is built with, and without the modules
-that nothing here is attached to. `python -m sim.bench.litex_sim FOLDER --cycles N` fills a folder, in a process of its
-own because LiteX keeps state in its modules and works in the current folder.
+As `litex_sim` does for LiteX's SoCs, but with the compiler of our simulator, and without the modules that nothing here
+uses. `python -m sim.bench.litex_sim FOLDER --cycles N` fills a folder, in a process of its own because LiteX keeps
+state in its modules and works in the current folder.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What looking into a run costs the simulator (docs/inside.md): `python -m sim.bench.looking`. The same busy run
+"""What observing a run costs the simulator (docs/inside.md): `python -m sim.bench.looking`. The same busy run
 without and with each observer, in turn; the results have to be the same."""
 
 import argparse

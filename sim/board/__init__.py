@@ -1,1 +1,1 @@
-"""The host's end of a board: its link (firmware/protocol.h), the loader's work, and runs that leave records."""
+"""The host's end of a board: its link (firmware/protocol.h), loading, and runs that leave records."""

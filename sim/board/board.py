@@ -1,4 +1,4 @@
-"""A board at the other end of a serial port: found, asked, loaded, run and read."""
+"""A board at the other end of a serial port: finds, queries, loads, runs and reads it."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Loads a board's bitstream into its FPGA: `python -m sim.board.flash ulx3s`. No board, no file: one line says so."""
+"""Loads a board's bitstream into its FPGA: `python -m sim.board.flash ulx3s`. Errors are one line."""
 
 import argparse
 import subprocess

@@ -1,4 +1,4 @@
-"""An image as a loader wants it: the pieces of main RAM that it consists of, and where its boot arguments go."""
+"""An image for a loader: the pieces of main RAM that it consists of, and the place of its boot arguments."""
 
 import struct
 

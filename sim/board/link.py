@@ -1,10 +1,10 @@
-"""Requests to a board's loader and its answers, over a line that may lose, change and delay what goes over it.
+"""Requests to a board's loader and its answers, over a line that may lose, change and delay bytes.
 
-Several requests are under way at a time, as many as the far end keeps while it works on the first of them, so that it
-loses nothing however long that takes. The line keeps the order, so an answer to a later request says that an
-earlier one, or its answer, was lost: that is sent again at once. Else the oldest is sent again when nothing came for a
-time that follows the answers' measured delay (as TCP's, RFC 6298), and grows with each try and when an answer comes
-twice: so slow lines and simulated boards work, too.
+Several requests are under way at a time, as many as the far end buffers while it executes the first of them, so that it
+loses nothing however long that takes. The line keeps the order, so an answer to a later request shows that an earlier
+one, or its answer, was lost: that is sent again at once. Otherwise the oldest is sent again after a time-out that
+follows the answers' measured delay (as TCP's, RFC 6298), and grows with each retry and when an answer comes twice: so
+slow lines and simulated boards work, too.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""A board as the machine that an experiment runs on: which of its runs it can carry out, and how each is done."""
+"""A board as the machine that an experiment runs on: which of its runs it can execute, and how."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""A board's memory over its link: compared, written where it differs, read."""
+"""A board's memory over its link: reads, compares, and writes where it differs."""
 
 import zlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""LZ4 blocks for a board's loader: the library's own packer, which fills a frame with as much as goes into it."""
+"""LZ4 blocks for a board's loader: the library's own packer, which fills a frame with as much as fits."""
 
 import ctypes
 import functools

@@ -1,4 +1,4 @@
-"""The serial port to a board: opened, read, opened again when its cable was out; trouble is a PortError in one line."""
+"""The serial port to a board: opened, read, reopened after its cable was out; errors are a PortError of one line."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Frames on a board's console line, as firmware/protocol.h has them; its numbers are read from there."""
+"""Frames on a board's console line, as firmware/protocol.h defines them; the numbers are read from there."""
 
 import re
 import struct

@@ -1,6 +1,6 @@
 """What a run on a board leaves, as the simulator's harness writes it (sim/harness/README.md, "The record").
 
-Figures of an outside observer are missing: there is none. In their place are the counters of the machine itself.
+Figures of an outside observer are missing. In their place are the counters of the machine itself.
 """
 
 import re

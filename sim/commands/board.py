@@ -1,4 +1,4 @@
-"""The commands `board hello`, `board self-test` and `board boot`: what is said to a board at a serial port."""
+"""The commands `board hello`, `board self-test` and `board boot`: requests to a board at a serial port."""
 
 import re
 from pathlib import Path

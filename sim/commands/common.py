@@ -1,7 +1,7 @@
-"""What commands share: their errors, options, builds and the display of how far things are.
+"""What commands share: errors, options, builds and the display of progress.
 
-A command is a function in a module beside this one, registered in sim/cli.py. Only what it needs is imported, when it
-is needed: LiteX takes seconds.
+A command is a function in a module beside this one, registered in sim/cli.py. It imports only what it needs, when it
+needs it: LiteX takes seconds.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The command `flame`: a flame graph of what `sim --flame` counted."""
+"""The command `flame`: a flame graph of the counts of `sim --flame`."""
 
 from pathlib import Path
 from typing import Annotated

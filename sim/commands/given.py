@@ -1,5 +1,5 @@
-"""What is given to a simulation - drives, registers, frames, files, moments - is checked here, before anything is
-built. The texts go to the simulator as they are."""
+"""Checks the arguments of a simulation - drives, registers, frames, files, moments - before anything is built.
+The texts go to the simulator as they are."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The command `headers`: what a program that runs on the machine without the kernel is compiled with."""
+"""The command `headers`: what a program without the kernel is compiled with."""
 
 import shutil
 from pathlib import Path

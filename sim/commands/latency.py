@@ -1,4 +1,4 @@
-"""The command `latency`: how long interrupts took, of what `sim --latencies` wrote."""
+"""The command `latency`: interrupt latencies, from the file of `sim --latencies`."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The command `list`: what experiments there are; of one, what it builds, boots, feeds in, varies and collects."""
+"""The command `list`: all experiments; of one, what it builds, boots, feeds in, varies and collects."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""The command `parameters`: what can be set of machine, kernel, drives and simulator, from the declarations."""
+"""The command `parameters`: the parameters of machine, kernel, drives and simulator, from their declarations."""
 
 from typing import Annotated
 

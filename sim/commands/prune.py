@@ -1,4 +1,4 @@
-"""The command `prune`: gives back what builds and kept runs take on the disk."""
+"""The command `prune`: frees the disk space of builds and kept runs."""
 
 from enum import StrEnum
 from typing import Annotated

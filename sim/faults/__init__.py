@@ -1,1 +1,1 @@
-"""Faults planted on purpose, to see whether the tests notice them."""
+"""Faults that are planted to see whether the tests notice them."""

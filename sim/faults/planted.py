@@ -1,9 +1,9 @@
 """Small faults, planted one at a time in a copy of the tree, to see whether a test notices each of them.
 
-The lists are tests/faults/*.toml, one for each area (tests/faults/README.md). A fault is a piece of a file that stands
-there exactly once, and what it becomes. Its tests run in their order up to the first that fails. Nothing is ever
-written to the tree itself: the copy lies under the build folder, shares what is built already, and goes at the end,
-with all that was built of it.
+The lists are tests/faults/*.toml, one for each area (tests/faults/README.md). A fault is a piece of a file that occurs
+there exactly once, and its replacement. Its tests run in their order up to the first that fails. The tree itself is
+never written to: the copy is under the build folder, shares what is built already, and is removed at the end, with all
+that was built of it.
 """
 
 import contextlib

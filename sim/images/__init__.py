@@ -1,1 +1,1 @@
-"""What a machine starts from: kernel images, programs of user mode, images of disks."""
+"""What a machine boots from: kernel images, user programs, disk images."""

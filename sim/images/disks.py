@@ -1,7 +1,7 @@
-"""Images of disks that experiments boot from: ext2, made by the host's e2fsprogs, the same to the byte everywhere.
+"""Disk images that experiments boot from: ext2, made by the host's e2fsprogs, the same to the byte everywhere.
 
-`andrew` is what the Modified Andrew Benchmark works on and with; docs/results-storage.md says what that is. `webstone`
-has a web server, its clients and what it serves."""
+`andrew` has the files and programs of the Modified Andrew Benchmark (docs/results-storage.md). `webstone` has a web
+server, its clients and the files that it serves."""
 
 import functools
 import os

@@ -1,7 +1,7 @@
 """The call graph by which layout `profile` orders a kernel's functions: calls, and the cycles spent in each.
 
-The link's own order of the kernel runs what experiments measure while the simulator counts every cycle by call stack
-(`sim --flame`). ld.lld puts callers and callees side by side by it (--call-graph-ordering-file, cdsort).
+The kernel, in the link's own order, runs the experiments' measurements while the simulator counts every cycle by call
+stack (`sim --flame`). ld.lld places callers next to callees by that graph (--call-graph-ordering-file, cdsort).
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""The verification suite of MPD (user/mpd/vsuite): its programs, and what became of them on the host."""
+"""The verification suite of MPD (user/mpd/vsuite): its programs, and their results on the host."""
 
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """Builds the simulator of a SoC, or finds the one built before: `python -m sim.model.build --harts 2`.
 
-Two steps, cached one by one: the Verilog becomes a library (sim/model/verilate.py), a minute's work; the harness is
-compiled and linked with it, seconds. A change in the harness does the second only."""
+Two steps, cached separately: the Verilog becomes a library (sim/model/verilate.py), a minute's work; the harness is
+compiled and linked with it, seconds. A change in the harness needs only the second."""
 
 import argparse
 import json

@@ -1,11 +1,11 @@
-"""What the harness knows of a model's idle cycles: idle_table.cpp, made from what the cores say (hw/common/idle.py) and
-from the members of the class that Verilator made.
+"""The harness's table of a model's idle cycles: idle_table.cpp, made from the cores' declarations (hw/common/idle.py)
+and from the members of the class that Verilator made.
 
-Everything that the model remembers is compared to see whether a cycle changed it, but for what the cores say. Left out
-besides is only what follows within the cycle: Verilator's own variables and names that no clocked block assigns.
+All state of the model is compared to see whether a cycle changed it, except what the cores declare. Also left out is
+only what follows within the cycle: Verilator's own variables and names that no clocked block assigns.
 
 Which those are is read from the Verilog by its words, not by a grammar: so only the words and forms that LiteX and
-SpinalHDL write are taken, and whatever else there is ends the build, since a register that is not seen as one would not
+SpinalHDL write are accepted, and anything else ends the build, since a register that is not recognised as one would not
 be compared."""
 
 import re

@@ -1,1 +1,1 @@
-"""What runs leave and what is made of it: records, tables, figures, reports, comparisons, plots and pages."""
+"""The results of runs and what is made of them: records, tables, figures, reports, comparisons, plots and pages."""

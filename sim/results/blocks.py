@@ -1,4 +1,4 @@
-"""Blocks of the results pages: what each is measured by, whether the code is still that, and how it gets into a page.
+"""Blocks of the results pages: what measures each, whether the code is still the same, and how it gets into a page.
 
 docs/results.toml declares them, a table each: `experiment`, `pages`, and where they are not the defaults `settings`
 ("key=value"), `layouts` (how many), `seeds`. docs/results.json is written by `./interlock results`: what each was

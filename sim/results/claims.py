@@ -1,4 +1,4 @@
-"""Claims that records decide: a rule for each, which stands on the page, and what it says of these figures.
+"""Claims that records decide: a rule for each, which is printed on the page, and its verdict on these figures.
 
     less(a, b)          shown if b - a is above 0, refuted if it is below, by the interval of the difference
     same(a, b, margin)  shown if the difference is within `margin` of b by two one-sided tests at 5 %, refuted if its

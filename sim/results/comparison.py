@@ -1,8 +1,8 @@
 """A paper's figures beside ours, with the difference and what explains it.
 
 A reason is a `Factor`: by how many times ours would be the paper's if that were all that differs, computed from figures
-of the records and of the paper. What the factors of a row give together stands beside the difference, and what is left
-of it is said to be not explained; so a reason that goes the wrong way, or not far enough, is seen.
+of the records and of the paper. The product of a row's factors is beside the difference, and the remainder is
+called not explained; so a reason that acts in the wrong direction, or not far enough, is seen.
 """
 
 import math

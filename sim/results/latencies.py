@@ -1,4 +1,4 @@
-"""Interrupt latencies that a simulator wrote (`--latencies`, sim/harness/observers/latency_log.h): figures, plots."""
+"""Interrupt latencies written by a simulator (`--latencies`, sim/harness/observers/latency_log.h): figures, plots."""
 
 import csv
 import math

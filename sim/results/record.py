@@ -1,4 +1,4 @@
-"""Records: what one experiment leaves behind, and how it is read again.
+"""Records: the files that one experiment leaves, and how they are read again.
 
     <out>/experiment.json       what was asked for: settings, tools, machine description, the identities of all runs
     <out>/runs/<id>/            the simulator's own files of one run: run.json, console.txt, received bytes, ...

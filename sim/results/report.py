@@ -1,11 +1,11 @@
 """Reports, made from records only: a summary of figures, and tables for the terminal and for report.md.
 
-What is particular to an experiment is in the module that its `report` names: `summarise(experiment, records)` gives
-figures that are plain JSON, beside those of `frame`, which all experiments have; `tables(summary)` lays them out, and
-where they are, `comparisons(summary)` puts them beside a paper's (sim/results/comparison.py), `plots(summary)` draws
-them (sim/results/plot), the most telling first, and `answer(summary)` answers the experiment's question in two
-sentences. All depend on their arguments alone, so a report of the same records is the same to the
-byte. `OBSERVED` names the kinds of runs whose figures need an outside observer: those of a board are left out.
+The part of a single experiment is in the module that its `report` names: `summarise(experiment, records)` gives figures
+that are plain JSON, beside those of `frame`, which all experiments have; `tables(summary)` lays them out, and where
+defined, `comparisons(summary)` puts them beside a paper's (sim/results/comparison.py), `plots(summary)` draws them
+(sim/results/plot), the most significant first, and `answer(summary)` answers the experiment's question in two
+sentences. All depend only on their arguments, so a report of the same records is the same to the byte. `OBSERVED` names
+the kinds of runs whose figures need an outside observer: those of a board are left out.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The samples of a results directory: its records by layout and seed, and what is made of several.
 
-A report module knows nothing of samples: it makes a summary of one, and the summaries are merged to one whose figures
-are ensembles (statistics.py). One that says LAYOUTS_APART is given the records of all samples at once.
+A report module does not know of samples: it makes a summary of one, and the summaries are merged to one whose figures
+are ensembles (statistics.py). A module with LAYOUTS_APART gets the records of all samples at once.
 """
 
 from sim.results import statistics

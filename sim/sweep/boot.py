@@ -1,7 +1,7 @@
-"""Runs that go on from a checkpoint: what they have in common is booted once, and they begin there.
+"""Runs that are resumed from a checkpoint: their common part is booted once, and they begin there.
 
-Such a run differs from the others of its boot in what it pokes (sim/harness/README.md, "Checkpoints"). The boot is a
-run of its own, without a record: the first run that needs it brings it about, and all wait until it has ended.
+Such a run differs from the others of its boot in its pokes (sim/harness/README.md, "Checkpoints"). The boot is a run of
+its own, without a record: the first run that needs it starts it, and all wait until it has ended.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Checkpoints of runs (sim/harness/README.md), as far as others than the simulator look into them."""
+"""Checkpoints of runs (sim/harness/README.md), as far as programs other than the simulator read them."""
 
 from pathlib import Path
 

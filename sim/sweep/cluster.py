@@ -1,6 +1,6 @@
 """Runs on the workers of a Dask cluster (`--scheduler ADDRESS`): as many at a time as its workers have threads.
 
-Dask runs again what a killed worker had under way. Files go by content: a worker that sees the same paths (a shared
+Dask runs the tasks of a killed worker again. Files go by content: a worker that sees the same paths (a shared
 disk) reads them there, another is sent them once. Results come back over the network.
 """
 

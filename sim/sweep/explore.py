@@ -1,8 +1,8 @@
 """Schedule exploration: a kernel test over many seeds, each of which perturbs what decides which threads meet when.
 
-Seed 0 perturbs nothing. Another seed gives each of KNOBS a value of its own, or leaves it alone, and is the kernel's
-`seed`, from which the random numbers of the link's, the memory's and the clock's jitter and of the test itself come.
-A run is determined by its boot arguments, so a failure is repeated by giving them again.
+Seed 0 perturbs nothing. Any other seed gives each of KNOBS a value of its own, or its default, and is the kernel's
+`seed`, from which the random numbers of the link's, the memory's and the clock's jitter and of the test itself come. A
+run is determined by its boot arguments, so a failure is reproduced by giving them again.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
-"""What lies under build/ and may be removed: entries of the cache, kept runs, and what killed processes left behind.
+"""What may be removed under build/: entries of the cache, kept runs, and what killed processes left behind.
 
-Nothing that is in use is touched (support/cache.py, sim/sweep/store.py have the locks), and results never are. Two
-that prune at once share the work.
+Nothing that is in use is removed (support/cache.py, sim/sweep/store.py have the locks), and results never are. Two
+prunes at once share the work.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What a Dask worker does for a run: finds or receives the files, simulates, gives back all that the run left.
+"""What a Dask worker does for a run: finds or receives the files, simulates, returns all that the run left.
 
 Sent to the workers by value together with sim/sweep/worker.py: they need Python and Dask, no copy of this repository.
 """

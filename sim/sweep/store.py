@@ -1,10 +1,10 @@
-"""What runs left, kept by what determines it: the same simulator, image, input and arguments are not run again.
+"""Files of runs, kept by what determines them: the same simulator, image, input and arguments are not run again.
 
     build/runs/<aa>/<key>/      the files of a run, and kept.json with the SHA-256 of each
 
-Only runs that ended well are kept. An entry is filled aside and renamed into place, and its files are checked when they
-are taken out, so what is found is whole. The folder may be removed at any time. Taking a run out holds
-build/runs/.lock shared; removing one (`./interlock prune`) holds it exclusively.
+Only successful runs are kept. An entry is filled aside and renamed into place, and its files are checked when they are
+taken out, so what is found is whole. The folder may be removed at any time. Taking a run out holds build/runs/.lock
+shared; removing one (`./interlock prune`) holds it exclusively.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Carries out one run of a simulator, here or on a worker of a cluster.
 
-Only the standard library is used: the module is sent along to workers that have no copy of it (sim/sweep/cluster.py).
+Only the standard library is used: the module is sent to workers that have no copy of it (sim/sweep/cluster.py).
 """
 
 import hashlib

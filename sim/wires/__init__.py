@@ -1,1 +1,1 @@
-"""What comes and goes over a machine's wires: frames and files of them, and the wires between nodes."""
+"""The traffic on a machine's wires: frames and files of them, and the wires between nodes."""

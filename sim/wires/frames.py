@@ -1,4 +1,4 @@
-"""Ethernet frames and files of them: what is sent to the kernel, and what it has to answer."""
+"""Ethernet frames and files of them: those sent to the kernel, and its expected answers."""
 
 import random
 import struct

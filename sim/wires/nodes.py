@@ -1,4 +1,4 @@
-"""Several machines in one run (sim/harness/README.md, "Several nodes"): what the simulator is told of them."""
+"""Several machines in one run (sim/harness/README.md, "Several nodes"): the simulator's arguments for them."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Makes a board's bitstream: `python -m soc.boards.bitstream ulx3s --harts 2`. What misses its clock leaves none."""
+"""Makes a board's bitstream: `python -m soc.boards.bitstream ulx3s --harts 2`. No file if a clock is missed."""
 
 import argparse
 import json

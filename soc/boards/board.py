@@ -1,4 +1,4 @@
-"""What there is to know of a board without building anything for it."""
+"""What is known of a board without a build for it."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any

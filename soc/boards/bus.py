@@ -1,4 +1,4 @@
-"""Registers between the cluster and what it reaches, or what reaches it, for clock rate."""
+"""Registers between the cluster and its slaves, or its masters, for clock rate."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream, wishbone

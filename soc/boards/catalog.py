@@ -1,4 +1,4 @@
-"""The boards there are targets for."""
+"""The boards that are targets."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
-"""Clocks and resets of the boards. What Restart asks for resets the SoC and leaves the PLL alone: its clocks go on, so
-the request can be taken back."""
+"""Clocks and resets of the boards. A Restart resets the SoC but not the PLL: the clocks run on, so the request
+can be taken back."""
 
 from litex.build.io import DDROutput
 from litex.gen import LiteXModule

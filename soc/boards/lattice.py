@@ -1,4 +1,4 @@
-"""What nextpnr wants to know of a platform of LiteX's: the chip, where the pins are, and how fast clocks come in."""
+"""What nextpnr needs to know of a LiteX platform: the chip, the pins' places, and the rates of input clocks."""
 
 import contextlib
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Where the wires between a SoC and the controller's chip are on the boards: eight pins of a connector, and ground.
 
-A cable leads each pin to the same pin of the other board: what one board sends on, the other one receives on.
+A cable leads each pin to the same pin of the other board: one board's outputs are the other's inputs.
 """
 
 from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal

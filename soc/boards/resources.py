@@ -1,6 +1,6 @@
-"""Writes docs/boards-resources.md and docs/boards-by-core.csv from the records of builds:
-`python -m soc.boards.resources`. What they have already of builds that there is no record of stays: a build takes up to
-an hour, and records are not committed."""
+"""Writes docs/boards-resources.md and docs/boards-by-core.csv from the records of builds: `python -m
+soc.boards.resources`. Entries of builds without a record stay as they are: a build takes up to an hour, and records are
+not committed."""
 
 import argparse
 import csv

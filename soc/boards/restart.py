@@ -1,4 +1,4 @@
-"""Puts the whole SoC back to the state after configuration: when it asks for it, and when the host holds the console
+"""Resets the whole SoC to its state after configuration: when it requests that, and when the host holds the console
 line low for long."""
 
 from litex.gen import LiteXModule

@@ -1,5 +1,5 @@
-"""An SD card for the simulator, as RTL that stands outside the chip: all of the protocol on four lines, its sectors
-with a drive of the simulator's."""
+"""An SD card for the simulator, as RTL outside the chip: the whole protocol on four lines; its sectors are on a drive
+of the simulator."""
 
 from litex.gen import LiteXModule
 from migen import FSM, Case, Cat, Constant, If, Memory, Mux, NextState, NextValue, Record, Signal

@@ -1,8 +1,8 @@
 """Which core of a SoC a part of its netlist belongs to.
 
 LiteX writes all cores as one Verilog module, so that the netlist has no hierarchy but the CPU cluster's. What is left
-is names: yosys calls a cell after the signal that it drives, or the nearest that has a name. So each signal's core is
-what drives it, taken from LiteX's modules before they become one."""
+is names: yosys names a cell after the signal that it drives, or the nearest that has a name. So a signal's core is the
+one that drives it, taken from LiteX's modules before they become one."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is to become a bitstream: a module in Verilog, the pins it is joined to, and the chip it is for."""
+"""The input of a bitstream build: a module in Verilog, the pins that it connects to, and the chip that it is for."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The netlist of a bitstream as Verilog, with models of the chip's cells: what place and route gets can be simulated.
 
-Most models are Yosys's own. Of block RAMs and multipliers it has none: those are in cells/ (its README.md says what
-they stand on). A netlist with a cell that has no model does not build.
+Most models are Yosys's own. It has none of block RAMs and multipliers: those are in cells/ (its README.md gives their
+sources). A netlist with a cell that has no model does not build.
 """
 
 import re

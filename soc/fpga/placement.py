@@ -1,4 +1,4 @@
-"""Place and route by nextpnr, and the timing gate: what misses a clock leaves nothing that could be flashed."""
+"""Place and route by nextpnr, and the timing gate: a design that misses a clock leaves nothing to flash."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a build came to, in figures: area by core, each clock's rate and its longest path. A record is plain JSON."""
+"""The figures of a build: area by core, each clock's rate and its longest path. A record is plain JSON."""
 
 import json
 from collections import Counter

@@ -1,12 +1,12 @@
 """Proves that two Verilog files do the same in every cycle: `python -m soc.fpga.same BEFORE.v AFTER.v [TOP]`.
 
-For changes of how a module is written. yosys makes gates of each; what holds state (registers, memories) is put into
-classes: at first by what it is and how it begins, then ever finer by the logic before each input, in which order,
-grouping and inversion of AND, OR and XOR do not count and states stand for their class. When no class splits any more,
-states of one class are equal in every cycle: they begin equal, and what equal states and inputs make of each other is
-equal. Outputs whose logic is the same then are equal, too. Names, hierarchy, sharing and copies of logic do not matter.
+For changes in how a module is written. yosys makes gates of each; state elements (registers, memories) are put into
+classes: at first by kind and initial value, then ever finer by the logic before each input, in which order, grouping
+and inversion of AND, OR and XOR do not count and states stand for their class. When no class splits any more, states of
+one class are equal in every cycle: they begin equal, and equal states and inputs make the next ones equal. Outputs
+whose logic is the same then are equal, too. Names, hierarchy, sharing and copies of logic do not matter.
 
-The answer is "the same", or what could not be shown to be: then the two may differ. Memories that begin with no content
+The answer is "the same", or what could not be shown to be: then the two may differ. Memories without initial content
 are taken to begin alike.
 """
 

@@ -1,4 +1,4 @@
-"""The programs that make a bitstream: native ones where they are installed, else those of the Python registry."""
+"""The programs that make a bitstream: native ones where installed, else those of the Python registry."""
 
 import fcntl
 import os

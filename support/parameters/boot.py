@@ -1,7 +1,7 @@
-"""Boot arguments: words NAME=VALUE, which `--set` and an experiment's `bootargs` give.
+"""Boot arguments: words NAME=VALUE, set by `--set` and an experiment's `bootargs`.
 
 KERNEL has those of every image, OF_FILES those that a run reads (`run=NAME`, kernel/init/run.h), by the file below
-kernel/ that reads them. C has them from `generated/boot.h` (headers.py): `bootargs_number(BOOT(kernel, hz))`.
+kernel/ that reads them. C gets them from `generated/boot.h` (headers.py): `bootargs_number(BOOT(kernel, hz))`.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Drives in the simulator, `--disk IMAGE[,NAME=VALUE...]`: how slow they are, and what else may be said of one."""
+"""Drives in the simulator, `--disk IMAGE[,NAME=VALUE...]`: how slow they are, and their other options."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What C and the kernel's Makefile have of the parameters: made anew for each build, the same for the same
+"""What C and the kernel's Makefile get of the parameters: generated for each build, the same for the same
 declarations."""
 
 import sys

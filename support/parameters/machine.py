@@ -1,8 +1,8 @@
 """Parameters of a machine: what a SoC is generated from, and the registers that hold some of it while it runs.
 
 A register has one name everywhere: its CSR's, which is that of the parameter of its reset value (`--machine`), of the
-boot argument (`--set`) and of `--poke`. What is not given at one place is as the place before has it: the reset value,
-then a poke at the start, then the boot argument.
+boot argument (`--set`) and of `--poke`. A value that is not given at one place is that of the place before: the reset
+value, then a poke at the start, then the boot argument.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-/* cat [FILE...]: the files one after the other; `-`, or none: what it is given. */
+/* cat [FILE...]: the files one after the other; `-`, or none: standard input. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* cp [-r] FROM TO, or FROM... FOLDER: with the mode; -r: folders with what is in them, symbolic links as such. */
+/* cp [-r] FROM TO, or FROM... FOLDER: with the mode; -r: folders with their contents, symbolic links as such. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * du [-s] [FOLDER...]: KiB on the disk of each folder with all below, a file of several names once for each; -s: of
- * those named alone.
+ * du [-s] [FOLDER...]: KiB on the disk of each folder with all below, a file of several names once for each; -s: only
+ * of the named ones.
  */
 #include <dirent.h>
 #include <errno.h>

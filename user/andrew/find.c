@@ -1,7 +1,7 @@
 /*
- * find [PATH...] [-type f|d|l] [-name PATTERN] [-print] [-exec COMMAND [WORD...] ;]: what is there and below it, a
- * folder before what is in it, in its order. Conditions and actions are taken from left to right, until one does not
- * hold; {} stands for the path; a command holds if it ends with 0. Without an action the path is printed.
+ * find [PATH...] [-type f|d|l] [-name PATTERN] [-print] [-exec COMMAND [WORD...] ;]: each path and all below it, a
+ * folder before its contents, in its order. Conditions and actions are evaluated from left to right, until one is
+ * false; {} stands for the path; a command is true if it exits with 0. Without an action the path is printed.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * grep [-c] [-l] [-n] [-q] [-v] EXPRESSION [FILE...]: lines in which there is a match of the basic regular expression;
- * -c: how many, -l: in which files, -n: with their numbers, -q: nothing, -v: those without. 0 if there was one, 1 if
- * not, 2 for errors.
+ * grep [-c] [-l] [-n] [-q] [-v] EXPRESSION [FILE...]: lines with a match of the basic regular expression; -c: how many,
+ * -l: in which files, -n: with their numbers, -q: nothing, -v: those without. Exits with 0 if there was one, 1 if not,
+ * 2 for errors.
  */
 #include <errno.h>
 #include <regex.h>

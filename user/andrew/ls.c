@@ -1,6 +1,6 @@
 /*
- * ls [-l] [PATH...]: the names in a folder, with their sizes, in the folder's order, or that of what is no folder; -l:
- * modes, links and owners besides.
+ * ls [-l] [PATH...]: the names in a folder, with their sizes, in the folder's order, or the path itself if it is no
+ * folder; -l: also modes, links and owners.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* mkdir [-p] FOLDER...: -p makes those above, too, and minds none that is there. */
+/* mkdir [-p] FOLDER...: -p makes missing parents, too, and accepts existing folders. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

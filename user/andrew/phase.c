@@ -1,4 +1,4 @@
-/* phase NAME: a phase of the Andrew benchmark begins: @andrew_phase name=... cycles=..., those since reset. */
+/* phase NAME: marks the begin of a phase of the Andrew benchmark: @andrew_phase name=... cycles=... (since reset). */
 #include <stdint.h>
 #include <stdio.h>
 

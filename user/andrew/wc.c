@@ -1,4 +1,4 @@
-/* wc [FILE...]: lines, words and bytes of each file, and of all where there are several; none: of what it is given. */
+/* wc [FILE...]: lines, words and bytes of each file, and the sum of several; none: of standard input. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * mount DEVICE FOLDER: an ext2 file system; mount ADDRESS:/PATH FOLDER: another node's, by NFS; mount -u FOLDER: it is
- * unmounted.
+ * mount DEVICE FOLDER: mounts an ext2 file system; mount ADDRESS:/PATH FOLDER: another node's, by NFS; mount -u FOLDER:
+ * unmounts it.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * nc: standard input to a TCP connection, and what comes from there to standard output:
+ * nc: sends standard input over a TCP connection, and writes what it receives to standard output:
  *
  *   nc HOST PORT       connects
  *   nc -l PORT         takes one connection

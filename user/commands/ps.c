@@ -1,4 +1,4 @@
-/* ps: the processes there are. */
+/* ps: lists all processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

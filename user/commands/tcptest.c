@@ -1,11 +1,11 @@
 /*
- * tcptest: a TCP connection, bytes both ways, each looked at. One node serves, another one is its client:
+ * tcptest: a TCP connection, bytes both ways, each checked. One node is the server, another one its client:
  *
  *   tcptest serve PORT [CONNECTIONS]            takes connections; reads what the client sends, sends as much back
  *   tcptest call ADDRESS PORT BYTES [SIZE]      sends BYTES in writes of SIZE (default 1000), reads the same back
  *
- * The bytes are a pattern of their place, other ones each way. Prints @tcptest side=... bytes=... us=... and ends with
- * 1 if a byte is wrong or missing.
+ * The bytes are a pattern of their position, a different one each way. Prints @tcptest side=... bytes=... us=... and
+ * ends with 1 if a byte is wrong or missing.
  */
 #include <errno.h>
 #include <netinet/in.h>

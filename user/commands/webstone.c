@@ -1,22 +1,22 @@
 /*
  * webstone: the load of SGI's WebStone 2.0 on a web server. CLIENTS processes fetch REQUESTS files in all, each by a
- * connection of its own (HTTP/1.0, as WebStone does), and look at every byte:
+ * connection of its own (HTTP/1.0, as WebStone does), and check every byte:
  *
  *   webstone [-g GATE] [-k PER] [-s SEED] ADDRESS PORT CLIENTS REQUESTS
  *   webstone gate PORT [N [PID]]       waits for N connections (1) at once; then ends process PID
  *
  * The files are those of its filelist.standard: of 1000 requests 350 are /file500.html, 500 /file5k.html, 140
- * /file50k.html, 9 /file500k.html, 1 /file5m.html. Of fewer, as near to it as can be; in an order that SEED draws. What
- * is in them sim/images/disks.py writes. -k: PER requests over one connection (HTTP/1.1). -g: it begins when GATE, a
- * port of the server's, has been open, and closes the next one when it has ended. Prints
+ * /file50k.html, 9 /file500k.html, 1 /file5m.html. Of fewer, as near to that as possible; in an order that SEED draws.
+ * Their contents are written by sim/images/disks.py. -k: PER requests over one connection (HTTP/1.1). -g: it begins
+ * once GATE, a port of the server's, is open, and closes the next port when it has ended. Prints
  *
  *   @webstone clients=... requests=... seed=... bytes=... us=... connections=... retries=... mean_us=... p50_us=...
  *             p90_us=... most_us=... load_percent=...
  *   @webstone_file bytes=... requests=... mean_us=... most_us=...
  *
- * us: from the first request to the end of the last answer; the others: from a request's begin, with its connecting, to
- * the end of its answer; load: clients that waited for an answer in the mean (WebStone's "Little's load factor").
- * Ends with 1 if an answer is not what it should be.
+ * us: from the first request to the end of the last answer; the others: from the begin of a request, with its
+ * connecting, to the end of its answer; load: the mean number of clients waiting for an answer (WebStone's "Little's
+ * load factor"). Ends with 1 if an answer is wrong.
  */
 #include <arpa/inet.h>
 #include <errno.h>

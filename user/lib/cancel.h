@@ -1,6 +1,6 @@
 /*
- * Cancellation points (pthread_cancel). Without pthread_cancel in a program they are calls like others; with it, a call
- * that waits, or would, is over when its thread is cancelled (USER_CANCELS of abi.h), and the thread ends.
+ * Cancellation points (pthread_cancel). Without pthread_cancel in a program they are ordinary calls; with it, a call
+ * that waits, or would, returns when its thread is cancelled (USER_CANCELS of abi.h), and the thread ends.
  */
 #ifndef USER_LIB_CANCEL_H
 #define USER_LIB_CANCEL_H

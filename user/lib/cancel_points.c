@@ -1,4 +1,4 @@
-/* Cancellation points (cancel.h), and what a thread says of them. */
+/* Cancellation points (cancel.h), and a thread's cancellation state. */
 #include "user/lib/cancel.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Where a program starts: a0 = argc, a1 = argv, a2 = envp. tp is where thread-local variables begin. */
+/* Where a program starts: a0 = argc, a1 = argv, a2 = envp. tp is the start of the thread-local variables. */
     .section .text.start, "ax"
     .globl _start
 _start:

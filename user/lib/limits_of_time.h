@@ -1,4 +1,4 @@
-/* Waits that end at a time of a clock: what POSIX's timed functions have, on the kernel's spans. */
+/* Waits until an absolute time, as in POSIX's timed functions, by the kernel's relative time-outs. */
 #ifndef USER_LIB_LIMITS_OF_TIME_H
 #define USER_LIB_LIMITS_OF_TIME_H
 

@@ -1,4 +1,4 @@
-/* What a program asks about the system: uname, sysconf, pathconf, names of users and hosts, random numbers, advice. */
+/* Queries about the system: uname, sysconf, pathconf, names of users and hosts, random numbers, advice. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Names of hosts (netdb.h). Each line of /etc/hosts is an address, its name, and other ones; # begins a remark. */
+/* Names of hosts (netdb.h). Each line of /etc/hosts is an address, its name, and aliases; # begins a comment. */
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>

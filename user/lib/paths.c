@@ -1,6 +1,6 @@
 /*
- * What is made of paths and descriptors without a call of its own: realpath, mkdtemp, mkfifo, lockf, preadv and its
- * like, statvfs.
+ * Functions of paths and descriptors without a system call of their own: realpath, mkdtemp, mkfifo, lockf, preadv and
+ * its like, statvfs.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * Ports, messages and tasks on other nodes (user/abi.h, kernel/ipc/port.h). All give 0, or what is said, or minus an
- * error number.
+ * Ports, messages and tasks on other nodes (user/abi.h, kernel/ipc/port.h). All return 0, or what their comment says,
+ * or minus an error number.
  */
 #ifndef USER_LIB_PORTS_H
 #define USER_LIB_PORTS_H

@@ -1,4 +1,4 @@
-/* Processes: fork, exec, wait and what the C library makes of them. */
+/* Processes: fork, exec, wait and the functions of the C library on them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* POSIX semaphores (semaphore.h): a word that counts, and how many wait for it to be more than 0. */
+/* POSIX semaphores (semaphore.h): a counter, and the number of threads that wait for it to exceed 0. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

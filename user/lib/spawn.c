@@ -1,5 +1,5 @@
 /*
- * posix_spawn: a vfork whose child does what it is told and executes; its error is the parent's, as they share memory.
+ * posix_spawn: a vfork whose child carries out the actions and execs; the parent gets its error, as they share memory.
  */
 #define _GNU_SOURCE
 #include <errno.h>

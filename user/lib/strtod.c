@@ -1,6 +1,6 @@
 /*
- * strtod, strtof, strtold of hexadecimal numbers: those of picolibc 1.8 take each digit behind the point for a bit
- * where no exponent follows ("0x.8" is 4). Decimal ones are left to it (flags.mk: --wrap). A long double gets the first
+ * strtod, strtof, strtold of hexadecimal numbers: those of picolibc 1.8 take each digit after the point for a bit where
+ * no exponent follows ("0x.8" is 4). Decimal ones are left to picolibc (flags.mk: --wrap). A long double gets the first
  * 64 bits.
  */
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /*
- * System calls for programs (user/abi.h says what each does) that no standard header names: they give the result, or
- * minus an error number. The rest is as POSIX has it, in the C library's headers and in user/lib/include.
+ * System calls for programs (user/abi.h says what each does) that no standard header declares: they return the result,
+ * or minus an error number. The rest is POSIX, in the C library's headers and in user/lib/include.
  */
 #ifndef USER_LIB_SYSTEM_H
 #define USER_LIB_SYSTEM_H

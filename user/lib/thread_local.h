@@ -1,4 +1,4 @@
-/* Variables of the class __thread: their first values, as user.ld lays them out. Each thread has tp on a copy. */
+/* Thread-local variables: their initial values, as user.ld lays them out. Each thread's tp points to a copy. */
 #ifndef USER_LIB_THREAD_LOCAL_H
 #define USER_LIB_THREAD_LOCAL_H
 

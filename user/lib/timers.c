@@ -1,6 +1,6 @@
 /*
  * Timers (timer_create and its like): the kernel's, which send signals, and those that call a function, each of which
- * is a thread here that sleeps until its time has come.
+ * is a thread here that sleeps until it expires.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -3,16 +3,16 @@
  *
  *   httpd [-p PORT] [-w WORKERS] [-t SECONDS] FOLDER
  *
- * As Apache 1.1 had it, WORKERS processes (8) accept connections at one socket, and each serves one at a time. A client
- * has SECONDS (10) for each request, and as many to take some of the answer. PORT (80) 0: any that is free. It prints
- * the port when it listens; SIGTERM and SIGINT end it, and then it prints
+ * As in Apache 1.1, WORKERS processes (8) accept connections at one socket, and each serves one at a time. A client has
+ * SECONDS (10) for each request, and as many to receive some of the answer. PORT (80) 0: any free one. It prints the
+ * port when it listens; SIGTERM and SIGINT end it, and then it prints
  *
  *   @httpd workers=... connections=... requests=... bytes=... refused=... died=...
  *
  * bytes: of files; refused: answers of 400 and more; died: workers that a signal ended, each replaced by another.
  *
- * What a path names is looked for below FOLDER: `..` above it is 400. Symbolic links are followed. A folder's name
- * gives its index.html. There are no dates, as the machine's clock begins with its reset.
+ * Paths are resolved below FOLDER: `..` above it is 400. Symbolic links are followed. A folder's name gives its
+ * index.html. There are no dates, as the machine's clock begins with its reset.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * sqlite DATABASE TRANSACTIONS: carries out transactions with SQLite, and says of each in which cycles it began and was
+ * sqlite DATABASE TRANSACTIONS: carries out transactions with SQLite, and prints the cycles in which each began and was
  * committed, so that tests/kernel/power_cuts.py knows what must be there after a power cut in between:
  *
  *   op BEGIN END commit N

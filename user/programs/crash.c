@@ -1,6 +1,6 @@
 /*
- * crash HOW: does one thing that user mode must not do, and is to be ended for it. If it is not, its exit status is
- * 0.
+ * crash HOW: does one thing that user mode must not do, for which the kernel has to end it. If it does not, the exit
+ * status is 0.
  */
 #include <generated/mem.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * crashes: runs `crash` in every way that it knows, each in a process of its own, and checks by what signal it is
- * ended. Prints @crashes ways=... and exits with 0 if all are as they should be.
+ * crashes: runs `crash` in every way that it knows, each in a process of its own, and checks which signal ends it.
+ * Prints @crashes ways=... and exits with 0 if all are right.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
- * ends SEED: threads that end nearly at once. The seed says how (each by itself, one for all, while another starts a
- * thread or a process) and by how many cycles they differ. The status is 0 or 7, as the threads just end or one
- * exits.
+ * ends SEED: threads that end nearly at once. The seed determines how (each by itself, one for all, while another
+ * starts a thread or a process) and by how many cycles they differ. The status is 0 or 7, as the threads just end or
+ * one exits.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * full: fills the kernel's table of threads, again and again: with threads, then, if they are few, with programs, until
- * it is refused one; while it is full of threads a program is refused, too. What has ended can be started again: each
- * time as many. Prints @full threads=... programs=...; the exit status is 0 if all is as it should be.
+ * one is refused; while it is full of threads a program is refused, too. What has ended can be started again: each time
+ * as many. Prints @full threads=... programs=...; the exit status is 0 if all is right.
  */
 #include <errno.h>
 #include <stdio.h>

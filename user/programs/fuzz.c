@@ -1,7 +1,7 @@
 /*
- * fuzz SEED CALLS MILLISECONDS: a thread makes random system calls with random arguments, good and bad ones, while
- * the first thread waits for so long and then ends the process with whatever it may be in. Most arguments are likely
- * to get past the first check. Its exit status is 0, unless a thread that it started somewhere was ended by a trap.
+ * fuzz SEED CALLS MILLISECONDS: a thread makes random system calls with random arguments, good and bad ones, while the
+ * first thread waits for that time and then ends the process, whatever call it may be in. Most arguments are likely to
+ * pass the first check. Its exit status is 0, unless a thread that it started somewhere was ended by a trap.
  */
 
 #include "user/programs/random_calls.h"

@@ -1,4 +1,4 @@
-/* hog: takes all memory there is, page by page, then tries to start a program. Prints @hog pages=... spawn=... */
+/* hog: allocates all memory, page by page, then tries to start a program. Prints @hog pages=... spawn=... */
 #include <errno.h>
 #include <stdio.h>
 

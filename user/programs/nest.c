@@ -1,6 +1,6 @@
 /*
- * nest: forks until there is no more, each child from the one before it, all alive; TURNS times, and each time as deep.
- * What the last fork said comes up through a pipe. Prints @nest depth=... error=...; the exit status is 0 if all turns
+ * nest: forks until no fork succeeds, each child from the one before it, all alive; TURNS times, and each time as deep.
+ * The last fork's error comes up through a pipe. Prints @nest depth=... error=...; the exit status is 0 if all turns
  * were alike.
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * netrace: connections over the loop-back whose ends close, shut down and reset them while others send, receive, and
- * connect: netrace [ROUNDS [CLIENTS]] (default 4, 3), by the seed of the run. Every byte that arrives is looked at.
+ * connect: netrace [ROUNDS [CLIENTS]] (default 4, 3), by the seed of the run. Every byte that arrives is checked.
  * Prints @netrace connections=... bytes=... resets=... lost=...; the exit status is 0 if nothing wrong was delivered
  * and all packets' buffers are free again.
  */

@@ -2,12 +2,12 @@
  * nnb TESTS USERS FILE AVERAGE LOOPS CALLS READS DISKS HARTS THREADS: the Neal Nelson Benchmark's tests
  * (user/programs/nnb_tests.h) by as many users at once as the list USERS says, each a process, or, with THREADS=1, a
  * thread of one process, so that all share a descriptor table. TESTS is a list too; FILE is in KiB. For each test and
- * number prints
+ * number of users prints
  *
  *   @nnb test=... users=... disks=... harts=... cycles=... mean=...
  *
- * cycles: from the common start to the end of the last user (paper `mach`: completion time); mean: over the users. The
- * start is a word in shared memory for which all wait by sched_yield, the end a byte in a pipe, for which the driver
+ * cycles: from the common start to the end of the last user (paper `mach`: completion time); mean: over the users. All
+ * wait for the start, a word in shared memory, by sched_yield; each ends by a byte in a pipe, for which the driver
  * sleeps.
  */
 #include <fcntl.h>

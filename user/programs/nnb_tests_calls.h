@@ -1,4 +1,4 @@
-/* How a program uses files, for nnb_tests.h: POSIX's calls. */
+/* File access of a program, for nnb_tests.h: POSIX's calls. */
 #ifndef BENCH_NNB_TESTS_CALLS_H
 #define BENCH_NNB_TESTS_CALLS_H
 

@@ -6,9 +6,9 @@
  *                 switch_2=... switch_4=... switch_8=... switch_16=...
  *
  * null: getpid, the floor of each call. fork: fork, exit of the child, and wait. *_exec, spawn: the same with a program
- * that exits at once. thread: from its start to its first instruction, with the switch. signal: kill of oneself, the
+ * that exits at once. thread: from its start to its first instruction, with the switch. signal: kill of itself, the
  * handler, sigreturn: its floor is two calls. pipe: a byte to another process and one back. switch_N: one step of
- * sched_yield around N processes; N = 1, a thread beside this one in the same process, is the floor of the others.
+ * sched_yield around N processes; N = 1, a second thread in the same process, is the floor of the others.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * processes: what fork, vfork, execve, wait4, groups, signals, alarms, descriptors, pipes and mmap do, one part after
+ * processes: checks fork, vfork, execve, wait4, groups, signals, alarms, descriptors, pipes and mmap, one part after
  * the other. processes PART runs one part, processes K/N every N-th from the K-th on, counted from 0. Prints @processes
  * parts=... checks=... failed=...; the exit status is 0 if none failed.
  */

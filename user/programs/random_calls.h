@@ -1,6 +1,6 @@
 /*
- * Random numbers and arguments of system calls, good and bad ones: of fuzz.c and wild.c. Most are likely to get past
- * the first check.
+ * Random numbers and arguments of system calls, good and bad ones: for fuzz.c and wild.c. Most are likely to pass the
+ * first check.
  */
 #ifndef USER_PROGRAMS_RANDOM_CALLS_H
 #define USER_PROGRAMS_RANDOM_CALLS_H

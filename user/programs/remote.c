@@ -1,10 +1,10 @@
 /*
  * remote [STEPS [ROUNDS [PAGES [FANOUT [DEPTH [REGIONS [COPIED]]]]]]]: creates a child on each other node
- * (kernel/task/task.h), ROUNDS times; each computes over PAGES pages of memory that it has from here, and of which half
- * is written, and tells what it has got by a message. ROUNDS 0: a round on 1 node, on 7, on 31, and so on up to all.
+ * (kernel/task/task.h), ROUNDS times; each computes over PAGES pages of memory that it inherits from here, half of
+ * which are written, and sends its result in a message. ROUNDS 0: a round on 1 node, on 7, on 31, and so on up to all.
  * One after the other if FANOUT is -, else all at once, by a tree of that fan-out, or flat if it is 0. The parent has
- * DEPTH ancestors that wait, each of which has written a page of its own in each of REGIONS regions: so each of these
- * is a chain of DEPTH + 1 objects. COPIED 1: the pages are of memory that has been shared with another task, of which
+ * DEPTH waiting ancestors, each of which has written a page of its own in each of REGIONS regions: so each of these is
+ * a chain of DEPTH + 1 objects. COPIED 1: the pages are of memory that has been shared with another task, of which
  * children have an asymmetric copy; 2: which is distributed with its source (STEPS has 16 more). The parent writes
  * every fourth of these pages before the child reads them: these are the copy's, the others the source's. With
  * run=remote.

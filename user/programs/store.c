@@ -1,6 +1,6 @@
 /*
- * store ADDRESS: stores there, on a page that it maps first if nothing is there; exits with 0 if the store is to be
- * seen.
+ * store ADDRESS: stores there, on a page that it maps first if none is mapped; exits with 0 if the store is
+ * visible.
  */
 #include <stdlib.h>
 

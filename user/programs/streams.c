@@ -6,12 +6,12 @@
  *   streams SIZE STREAMS MS
  *
  * Node 0 prints a line for each stream, @stream size=... streams=... bytes=... first_bytes=... first_us=...
- * last_us=...: when the first read was over, of first_bytes, and when the last one was. The beginning and the end of
+ * last_us=...: the end of the first read, of first_bytes, and that of the last one. The beginning and the end of
  * connections are not counted.
  *
  * A node ends with its program, and what its kernel has not sent is lost then: so a writer stays until the other side
- * has closed, and both nodes for LINGER_US more. Likewise what is sent before the other node's
- * interface is up is lost: node 1 begins WARM_US later, as that is sent again only after a second.
+ * has closed, and both nodes for LINGER_US more. Likewise what is sent before the other node's interface is up is lost:
+ * node 1 begins WARM_US later, as a lost segment is sent again only after a second.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /*
- * threads: threads of one process. A lock of theirs on a futex keeps their sums exact; a thread that never gives up
- * the hart does not keep the others from running; as many are woken as shall be; each has its own gp; one thread's exit
- * ends those that spin and those that sleep. What a thread writes as instructions, a thread executes that comes to its
- * hart from another process, whatever that hart has fetched of the page before. Prints @threads count=... waits=... ;
- * the exit status is 0 if all is as it should be.
+ * threads: threads of one process. A futex lock keeps their sums exact; a thread that never yields its hart does not
+ * keep the others from running; a wake-up wakes as many as asked; each has its own gp; one thread's exit ends those
+ * that spin and those that sleep. Instructions that a thread writes are executed by a thread that comes to its hart
+ * from another process, whatever that hart has fetched of the page before. Prints @threads count=... waits=... ; the
+ * exit status is 0 if all is right.
  *
  * threads spins: only a thread that spins beside the first one, which ends as soon as it does: without clock ticks, on
  * another hart.

@@ -1,8 +1,8 @@
 /*
  * toucher [THREADS]: each thread adds to words of its own at two places which run=test-shootdown maps into this
- * process, as fast as it can, until that says stop. Prints nothing. toucher THREADS ROUNDS: each thread writes
- * instructions and calls them, its own and then the thread's before it, by two mappings of one page (run=test-text).
- * Its exit status is 1 if others than those that were written were executed.
+ * process, as fast as it can, until the test says stop. Prints nothing. toucher THREADS ROUNDS: each thread writes
+ * instructions and calls them, its own and then those of the thread before it, by two mappings of one page
+ * (run=test-text). Its exit status is 1 if instructions other than the written ones were executed.
  */
 #include <stdlib.h>
 

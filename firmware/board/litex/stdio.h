@@ -1,4 +1,4 @@
-/* What LiteX's memory initialisation wants from a C library. */
+/* What LiteX's memory initialisation needs of a C library. */
 #include "../console.h"
 
 #define printf print

@@ -1,8 +1,8 @@
 """Carries messages between two chips over wires that may lose or change them: each exactly once, and in order.
 
 It is the alternating bit protocol (Bartlett, Scantlebury, Wilkinson, CACM 12(5), 1969) in both directions at once: a
-message waits for its acknowledgement before the next one is sent, and is sent again until it comes. Acknowledgements
-ride on whatever goes the other way.
+message waits for its acknowledgement before the next one is sent, and is repeated until it comes. Acknowledgements are
+carried by whatever goes the other way.
 """
 
 from litex.gen import LiteXModule

@@ -1,4 +1,4 @@
-"""What travels between the two chips: the kinds of frames and where their fields lie. README.md has the picture.
+"""The frames between the two chips: their kinds, and where their fields are. README.md has the picture.
 
 A frame is a header, a body as long as its kind says, and a checksum, most significant bit first. A body is a whole
 number of symbols with one, two or three data wires.

@@ -1,4 +1,4 @@
-"""The harts' side of a controller on another chip: the wires' end in the SoC, in the place of the controller itself."""
+"""The harts' side of a controller on another chip: the wires' end in the SoC, in place of the controller."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone

@@ -1,9 +1,9 @@
 """The two ends of one direction of the wires: symbols clocked by the sender, sampled by the receiver's own clock.
 
-A symbol is a bit on each data wire, held for `symbol_cycles` cycles of the sender. In its middle the strobe changes,
-up or down. The receiver samples strobe and data alike and takes the data of the cycle in which it sees the strobe
-changed: they have been still for half a symbol and stay so for another. So the clocks need not be related in any way,
-but for a receiver's period longer than half a symbol less the wires' skew (README.md).
+A symbol is a bit on each data wire, held for `symbol_cycles` cycles of the sender. In its middle the strobe toggles.
+The receiver samples strobe and data in the same way and takes the data of the cycle in which it sees the strobe
+changed: the data have been stable for half a symbol and stay so for another. So the clocks need not be related in any
+way, as long as a receiver's period is no longer than half a symbol less the wires' skew (README.md).
 """
 
 from litesdcard.crc import CRC

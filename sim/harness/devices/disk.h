@@ -1,5 +1,5 @@
-// A drive at a disk controller (hw/disk, "The drive's side"): an image of the host's behind a mechanism that takes its
-// time.
+// A drive at a disk controller (hw/disk, "The drive's side"): an image file of the host behind a mechanism with its
+// delays.
 #pragma once
 #include <deque>
 #include <string>

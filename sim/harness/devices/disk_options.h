@@ -1,4 +1,4 @@
-// What stands at a disk controller: --disk IMAGE[,NAME=VALUE...], and how slow drives are.
+// The drive at a disk controller: --disk IMAGE[,NAME=VALUE...], and how slow drives are.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-// The Ethernet wire's far end: frames from a pcap file, from other nodes, a TAP device or libslirp, and what the target
-// sends. A frame takes its time on the wire, as hw/ether/phy.py has it: here too it is in one piece, at the cycle of
-// its last bit.
+// The Ethernet wire's far end: frames from a pcap file, from other nodes, a TAP device or libslirp, and the frames that
+// the target sends. A frame takes its time on the wire, as in hw/ether/phy.py: here too it is passed in one piece, at
+// the cycle of its last bit.
 #pragma once
 #include <deque>
 #include <functional>

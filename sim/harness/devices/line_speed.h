@@ -1,4 +1,4 @@
-// The bit rate of a terminal device, whichever; <termios.h> knows the usual ones only.
+// Any bit rate of a terminal device; <termios.h> knows the usual ones only.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Plays a file into a serial line, byte after byte without a gap: what hw/player does on a board. It begins when the
-// program says so, or at a cycle.
+// Plays a file into a serial line, byte after byte without a gap: what hw/player does on a board. It begins at the
+// program's command, or at a cycle.
 #pragma once
 #include <vector>
 

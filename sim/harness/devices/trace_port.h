@@ -1,4 +1,4 @@
-// Takes the records that leave the trace port.
+// Receives the records that leave the trace port.
 #pragma once
 #include <functional>
 

@@ -1,6 +1,6 @@
 // A network in user mode behind the Ethernet wire, without root (libslirp, as QEMU's): 10.0.0.0/24 with a router,
-// 10.0.0.1, that answers echoes itself and passes UDP and TCP on as this machine's own. The target is to be 10.0.0.2,
-// which it is.
+// 10.0.0.1, that answers echoes itself and passes UDP and TCP on as this host's own. The target's address has to be
+// 10.0.0.2, as it is by default.
 #pragma once
 #include <deque>
 #include <string>

@@ -1,5 +1,5 @@
-// What this simulator is of, for code that is the same in all of them and so is compiled once: sim/model/build.py makes
-// the file that has the values. Code that is compiled for each machine has them as constants as well (ports.h).
+// The constants of this simulator's machine, for code that is the same for all and so compiled once: sim/model/build.py
+// makes the file with the values. Code compiled for each machine has them as constants, too (ports.h).
 #pragma once
 
 extern const unsigned HART_COUNT;

@@ -1,6 +1,6 @@
-// Cycles in which nothing happens, told from the model's state: everything in it stands still but the counters of which
-// their cores say that they go on (hw/common/idle.py). Then the next cycle can do nothing else, until one of the
-// counters has come to its end or the pins change: so those cycles need not be simulated.
+// Detects cycles in which nothing happens, from the model's state: everything in it keeps its value but the counters
+// that the cores declare (hw/common/idle.py). Then the next cycles can do nothing else, until one of the counters has
+// run out or the pins change: so those cycles need not be simulated.
 #pragma once
 #include <cstddef>
 #include <cstdint>

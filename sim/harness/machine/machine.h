@@ -1,5 +1,5 @@
-// What of a node is compiled for each machine: the model, where its harts' pins are, and how its idle cycles are left
-// out.
+// The part of a node that is compiled for each machine: the model, its harts' pins, and how its idle cycles are
+// skipped.
 #pragma once
 #include "machine/model.h"
 #include "machine/skip.h"

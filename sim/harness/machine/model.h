@@ -1,4 +1,4 @@
-// The verilated SoC behind the few calls that the harness needs. `ports.h` is made by sim/model/build.py from the top
+// The verilated SoC behind the few calls that the harness needs. sim/model/build.py makes `ports.h` from the top
 // module's ports and registers: HARTS, hart_pins() and pokables(). What includes it is compiled for each machine: only
 // the clock loop.
 #pragma once

@@ -1,5 +1,5 @@
-// What devices see of the machine, whichever it is: nothing here depends on the verilated class, so that what stands
-// outside the chip is compiled once for all machines.
+// What devices see of any machine: nothing here depends on the verilated class, so that the devices outside the chip
+// are compiled once for all machines.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Leaves out cycles in which nothing can happen, exactly: the run's result is the same to the last bit without it.
+// Skips cycles in which nothing can happen, exactly: the run's result is the same to the last bit without it.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Main RAM as the harness reads it: words and texts of the program, at their addresses in the target. Data caches write
-// through, so what a hart stored some dozens of cycles ago is here.
+// Main RAM as the harness reads it: the program's words and strings, at their addresses in the target. Data caches are
+// write-through, so a store is here some dozens of cycles later.
 #pragma once
 #include <cstddef>
 #include <cstdint>

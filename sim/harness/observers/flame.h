@@ -1,6 +1,6 @@
-// Where each hart spends its cycles, by call stack: every cycle of the window, none sampled. The stacks are kept from
-// the instructions that retire: calls, jumps out of a function and returns, through traps and thread switches. A cycle
-// belongs to the instruction that retires at its end or after it. In user mode a thread is in the program of its name.
+// Where each hart spends its cycles, by call stack: every cycle of the window, none sampled. The stacks are tracked
+// from the retired instructions: calls, jumps out of a function and returns, through traps and thread switches. A cycle
+// belongs to the instruction that retires at its end or after it. In user mode a thread's program is that of its name.
 #pragma once
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
-// Every interrupt's way as a line of CSV: from the rise of its wire into the PIC to its driver's handler, or to its
-// thread. The whole run, also outside a measured window.
+// Every interrupt's path as a line of CSV: from the rise of its wire into the PIC to its driver's handler, or to its
+// thread. Covers the whole run, also outside a measured window.
 #pragma once
 #include <string>
 

@@ -1,6 +1,6 @@
 // Writes a trace that https://ui.perfetto.dev opens: tracks of slices, instants and counters, as Perfetto's protobuf
-// packets (perfetto/trace/trace_packet.proto), which need no library to write. What is written of a run that breaks off
-// is a whole trace.
+// packets (perfetto/trace/trace_packet.proto), which need no library to write. The file of a run that breaks off is a
+// whole trace, too.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
-// Counters over simulated time: what each hart did in every stretch of so many cycles, a line of CSV a hart. With a
-// timeline, the most telling ones are counters in it, too.
+// Counters over simulated time: what each hart did in every interval of so many cycles, a line of CSV per hart. With a
+// timeline, the most significant ones are counters in it, too.
 #pragma once
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-// What a command line says of a node and its run (README, "Options"); options/plan.h has all of it.
+// A command line's arguments for a node and its run (README, "Options"); options/plan.h has all of it.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
-// A moment of a run, as the command line names it: cycle:N, before the cycle N; or behind the cycle in which a hart
-// retires an instruction, pc:SYMBOL[+OFFSET] or pc:0xADDRESS; or behind the one of a trace event, event:ID[:ARGUMENT].
+// A moment of a run, as the command line names it: cycle:N, before the cycle N; or after the cycle in which a hart
+// retires an instruction, pc:SYMBOL[+OFFSET] or pc:0xADDRESS; or after that of a trace event, event:ID[:ARGUMENT].
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// A register of the model that gets a value from outside: --poke NAME=VALUE[@CYCLE]. The names are those of the CSRs
+// A register of the model that is set from outside: --poke NAME=VALUE[@CYCLE]. The names are those of the CSRs
 // (support/parameters/machine.py).
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which cycles are written down: from one moment of the run up to another, or so many cycles.
+// Which cycles are recorded: from one moment of the run up to another, or so many cycles.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A checkpoint: one file with all that a run goes on from (README, "Checkpoints"). A line of text that says what it is,
-// then LZ4 frames, each behind its length; their checksums find a damaged file.
+// A checkpoint: one file with all that a run is resumed from (README, "Checkpoints"). A line of text that identifies
+// it, then LZ4 frames, each preceded by its length; their checksums detect a damaged file.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// How far each node of a run may go on before it has heard of the others: conservative lookahead, as Chandy, Misra and
-// Bryant have it (README, "Several nodes"), without null messages: all promises are known at once.
+// How far each node of a run may advance before it has heard from the others: conservative lookahead of Chandy, Misra
+// and Bryant (README, "Several nodes"), without null messages: all promises are known at once.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// The state of a node, saved in a checkpoint and restored from it: all of the chip, and what the harness knows of it.
+// The state of a node, saved in a checkpoint and restored from it: the whole chip, and the harness's own state of it.
 #include <cereal/archives/binary.hpp>
 #include <cereal/types/array.hpp>
 #include <cereal/types/map.hpp>

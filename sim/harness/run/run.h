@@ -1,4 +1,4 @@
-// One run: the nodes, what joins them, the limits, and what is left of it all.
+// One run: the nodes, the wires between them, the limits, and the files that it leaves.
 #pragma once
 #include <chrono>
 #include <memory>

@@ -1,5 +1,5 @@
 // Wires between nodes: each takes whole characters, frames or blocks from a device of one node to a device of another,
-// which has them a latency later.
+// which receives them a latency later.
 #pragma once
 #include <cstdint>
 #include <string>

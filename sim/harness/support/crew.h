@@ -1,4 +1,4 @@
-// Threads that share the pieces of a job.
+// A pool of threads that share the pieces of a job.
 #pragma once
 #include <atomic>
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// Cycles, the time of all that is simulated.
+// Cycles, the unit of simulated time.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// What ends a run with one line on stderr and exit status 2: bad usage, bad input, a disk that is full.
+// An error that ends a run with one line on stderr and exit status 2: bad usage, bad input, a full disk.
 #pragma once
 #include <cstdarg>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Files in and out. Every write is checked: a full disk ends the run with one line, and what was written stays.
+// Input and output files. Every write is checked: a full disk ends the run with one line; what was written stays.
 #pragma once
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Writes JSON, two spaces per level. The caller keeps begin and end balanced.
+// Writes JSON, two spaces per level. The caller balances begin and end.
 #pragma once
 #include <cstdint>
 #include <string>

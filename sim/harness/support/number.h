@@ -1,4 +1,4 @@
-// Numbers of the command line.
+// Parses numbers of the command line.
 #pragma once
 #include <cerrno>
 #include <cstdint>

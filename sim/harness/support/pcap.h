@@ -1,5 +1,5 @@
-// Ethernet frames in files of libpcap's classic format (draft-ietf-opsawg-pcap): stamps in nanoseconds, from which a
-// cycle can be told again.
+// Ethernet frames in files of libpcap's classic format (draft-ietf-opsawg-pcap): time stamps in nanoseconds, from which
+// the cycle can be recovered.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-// Tells a simulator that stands still from a target that hangs. The main loop says every few milliseconds that it goes
-// on; if it has not for some seconds, a thread of its own reports where it stands, and ends the process if so asked.
-// Only seconds in which this process could run count: being stopped, or the machine asleep, is no stall.
+// Distinguishes a stalled simulator from a target that hangs. The main loop reports progress every few milliseconds; if
+// it has not for some seconds, a separate thread reports where it is, and ends the process if so requested. Only
+// seconds in which this process could run count: a stopped process or a suspended host is no stall.
 #pragma once
 #include <pthread.h>
 

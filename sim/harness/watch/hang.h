@@ -1,7 +1,7 @@
-// Tells a target that hangs from one that works or sleeps. Time is cut into slices; a slice is dead when no byte, trace
-// record, memory blob or probe point of thread code came, and every hart either waited (WFI for 7/8 of the slice) or
-// span (7/8 in one function, in which a sample of instructions showed no store). Eight dead slices in a row are a hang,
-// even though a timer may still tick.
+// Distinguishes a target that hangs from one that works or sleeps. Time is cut into slices; a slice is dead when no
+// byte, trace record, memory blob or probe point of thread code came, and every hart either waited (WFI for 7/8 of the
+// slice) or spun (7/8 in one function, in which a sample of instructions showed no store). Eight dead slices in a row
+// are a hang, even though a timer may still tick.
 #pragma once
 #include "watch/watch.h"
 

@@ -1,5 +1,5 @@
-// Lock statistics from outside: what the marks at each step of an acquisition (kernel/lock/lock_hooks.h) tell, per
-// class of locks and per call site. README, "Locks", says what each figure means.
+// Lock statistics from outside: the marks at each step of an acquisition (kernel/lock/lock_hooks.h), counted per class
+// of locks and per call site. README, "Locks", says what each figure means.
 #pragma once
 #include <cstdint>
 #include <map>

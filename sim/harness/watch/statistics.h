@@ -1,4 +1,4 @@
-// What is measured from outside, per hart: see "Statistics" in the README for what each figure means.
+// The figures measured from outside, per hart: see "Statistics" in the README for what each means.
 #pragma once
 #include <array>
 #include <cstdint>

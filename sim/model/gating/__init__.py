@@ -1,4 +1,4 @@
-"""What a rising edge of the clock does, written anew from what Verilator wrote of it (docs/simulator.md)."""
+"""Rewrites Verilator's function for the rising edge of the clock (docs/simulator.md)."""
 
 from sim.model.gating.activity import Watched
 from sim.model.gating.blocks import split_processes

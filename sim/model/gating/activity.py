@@ -1,4 +1,4 @@
-"""In which cycles each statement has something to do, as watched in a simulator that counts; and what that is worth."""
+"""In which cycles each statement is active, as observed in a simulator that counts; and what that is worth."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """Combinational processes of state machines, one for each set of inputs instead of one for all that a machine drives.
 
-Verilator orders whole processes. Migen writes all outputs of a state machine into one: where one of them follows from
-what another one leads to, such as `valid` and, in the same state, what is done once `ready` answers, Verilator takes
-that for a loop and computes both again and again until they rest. Apart there is no loop."""
+Verilator orders whole processes. Migen writes all outputs of a state machine into one: where one output depends on
+logic behind another one, such as `valid` and, in the same state, the action once `ready` answers, Verilator takes that
+for a loop and evaluates both repeatedly until they are stable. Separate processes have no loop."""
 
 import re
 from collections import defaultdict

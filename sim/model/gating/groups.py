@@ -1,4 +1,4 @@
-"""All statements in an order that is allowed: the pieces of sim/model/gating/supernodes.py one behind the other."""
+"""All statements in an order that is allowed: the pieces of sim/model/gating/supernodes.py one after the other."""
 
 import heapq
 from collections import defaultdict

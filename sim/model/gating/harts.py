@@ -1,7 +1,7 @@
 """What each hart computes in the same way, found in the statements of all of them.
 
-Names tell which hart a register belongs to. Verilator's own variables have numbers in their names; what they are is
-told by where they are used."""
+Names tell which hart a register belongs to. Verilator's own variables have numbers in their names; they are identified
+by their uses."""
 
 import re
 from collections import defaultdict

@@ -1,5 +1,5 @@
-"""The header of the class that Verilator made, with what each hart has of its own in one place, in the same order for
-each: then one hart's members are at the same distance from another's, whatever they are."""
+"""The header of the class that Verilator made, with each hart's own members in one place, in the same order for each:
+then one hart's members are at the same distance from another's, for all of them."""
 
 import re
 from collections.abc import Mapping

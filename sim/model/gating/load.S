@@ -1,5 +1,5 @@
 /*
- * What harts do while a model is watched (sim/model/gating/watch.py): they fight for a lock, and work on memory of
+ * What harts do while a model is watched (sim/model/gating/watch.py): they contend for a lock, and work on memory of
  * their own. Laid out as an image of main RAM: the boot ROM comes here if it finds the magic number.
  */
     .option norelax

@@ -1,7 +1,7 @@
 """The body of a function that Verilator wrote, as statements that can be taken apart and put in another order.
 
 Verilator writes a small part of C++: declarations, assignments, `if`, and a few macros. NotUnderstood for anything
-else: what is made of a body is right, or it is not made."""
+else: a body is rewritten correctly, or not at all."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

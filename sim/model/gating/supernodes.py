@@ -1,10 +1,10 @@
 """Which statements share a gate: supernodes, found by what is cheapest in cycles in which the model was watched.
 
 As in ESSENT (Beamer and Donofrio, "Efficiently Exploiting Low Activity Factors to Accelerate RTL Simulation", DAC 2020)
-and GSIM (Chen et al., DAC 2025) a supernode is a piece of the graph that can be carried out as a whole: nothing outside
-of it comes both behind and before a part of it. They take sizes and structure for how often a piece is active; here it
-is watched (sim/model/gating/activity.py), so what a piece costs is known: to see whether its gate is open, what it
-computes when it is, and to compare what it writes with what was there, if another piece has to be told."""
+and GSIM (Chen et al., DAC 2025) a supernode is a piece of the graph that can be executed as a whole: no path leaves it
+and enters it again. They estimate from size and structure how often a piece is active; here it is observed
+(sim/model/gating/activity.py), so the cost of a piece is known: to test its gate, to compute it when the gate is open,
+and to compare what it writes with the old values, if another piece depends on them."""
 
 import heapq
 from collections import defaultdict

@@ -1,5 +1,5 @@
-"""A model at work by itself, with a load for its harts (load.S): watched, to see what is active in it, by a simulator
-of its own in which each node has a gate; and once more, to see which way its branches go."""
+"""Runs a model by itself, with a load for its harts (load.S): a simulator in which each node has a gate observes what
+is active in it; and once more, to see which way its branches go."""
 
 import re
 from collections.abc import Callable

@@ -1,10 +1,10 @@
-"""Verilator's function for a rising edge, written again: reset is over, what the harts compute alike is code that they
-share, and what would write what is there already is left out.
+"""Rewrites Verilator's function for a rising edge: reset is over, harts share the code that they compute alike, and
+statements that would write what is there already are left out.
 
-Verilator writes each hart's logic out, mixed with everything else: code that no first-level instruction cache holds,
-and that is fetched anew in every cycle. Here the statements are put in another order that their variables allow, in
-which as much as possible of what the harts do stands together; that becomes a function, called once for each hart. In
-it they stand in groups, each behind a gate (sim/model/gating/gates.py)."""
+Verilator writes out each hart's logic, mixed with everything else: code that fits no first-level instruction cache, and
+is fetched again in every cycle. Here the statements are put in another order that their variables allow, in which as
+much as possible of the harts' work is contiguous; that becomes a function, called once for each hart. Its statements
+are in groups, each behind a gate (sim/model/gating/gates.py)."""
 
 import re
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """Plots of an experiment's figures: SVG and PNG to look at, CSV with what they show, interactive ones for the page.
 
-`Plot` draws lines, `HeatMap` a figure over two settings, `Histogram` distributions, `Intervals` figures with what is
-known of their error. A report module makes them from its summary; all have `write`, `files` and `figure`.
+`Plot` draws lines, `HeatMap` a figure over two settings, `Histogram` distributions, `Intervals` figures with their
+known errors. A report module makes them from its summary; all have `write`, `files` and `figure`.
 """
 
 from sim.results.plot.heat_map import HeatMap

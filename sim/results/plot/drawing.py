@@ -1,4 +1,4 @@
-"""What all kinds of plots share: their files, their colours, and the interactive figure's frame.
+"""What all kinds of plots share: files, colours, and the interactive figure's frame.
 
 The same content gives the same files, byte for byte, with the same version of matplotlib.
 """

@@ -1,4 +1,4 @@
-"""Figures with what is known of their error, one below the other."""
+"""Figures with their error intervals, one below the other."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 /*
- * A kernel to begin with: each hart says that it runs, then each hart's timer interrupts it through the interrupt
- * controller: the hart takes a trap, claims the source, lowers its wire and ends it; how long that takes is printed.
+ * A kernel to begin with: each hart prints that it runs, then each hart's timer interrupts it through the interrupt
+ * controller: the hart takes a trap, claims the source, lowers its wire and ends it; the time for that is printed.
  *
  * Addresses: generated/mem.h. Registers: generated/pic_regs.h, serial_regs.h, csr.h. What they do: the README of each
  * core in hw/ of Interlock.

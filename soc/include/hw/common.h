@@ -1,4 +1,4 @@
-/* What generated/csr.h is made of: one 32-bit access to a CSR. For freestanding C. */
+/* The accessors of generated/csr.h: one 32-bit access to a CSR. For freestanding C. */
 #ifndef HW_COMMON_H
 #define HW_COMMON_H
 

@@ -1,4 +1,4 @@
-/* picolibc's, whose O_CLOEXEC, O_NOFOLLOW and O_DIRECTORY have no values. */
+/* picolibc's, which gives O_CLOEXEC, O_NOFOLLOW and O_DIRECTORY no values. */
 #ifndef USER_FCNTL_H
 #define USER_FCNTL_H
 

@@ -1,4 +1,4 @@
-/* picolibc's, with the least that POSIX allows of each limit, and the limits that are this system's. */
+/* picolibc's, with the least that POSIX allows of each limit, and this system's own limits. */
 #ifndef USER_LIMITS_H
 #define USER_LIMITS_H
 

@@ -1,4 +1,4 @@
-/* Names of hosts and services (RFC 3493, 6.1): numbers, localhost, and what /etc/hosts says. IPv4, streams. */
+/* Names of hosts and services (RFC 3493, 6.1): numbers, localhost, and the entries of /etc/hosts. IPv4, streams. */
 #ifndef _NETDB_H
 #define _NETDB_H
 

@@ -1,7 +1,7 @@
 /*
  * POSIX threads, the part that programs use most: threads, mutexes, conditions, read/write locks, barriers, spin locks,
- * once, keys, deferred cancelling; over the kernel's threads and futexes. Not there: attributes but the stack's size
- * and detached, scheduling, sharing with another process. A function that fails gives an error number, as POSIX has it.
+ * once, keys, deferred cancellation; on the kernel's threads and futexes. Missing: attributes but the stack's size and
+ * detached, scheduling, sharing with another process. A function that fails returns an error number, as in POSIX.
  */
 #ifndef _PTHREAD_H
 #define _PTHREAD_H

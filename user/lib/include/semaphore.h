@@ -1,4 +1,4 @@
-/* POSIX semaphores without names, on futexes: of the threads of a process, or of processes that share the memory. */
+/* Unnamed POSIX semaphores, on futexes: for the threads of a process, or processes that share the memory. */
 #ifndef _SEMAPHORE_H
 #define _SEMAPHORE_H
 

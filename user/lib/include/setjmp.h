@@ -1,4 +1,4 @@
-/* picolibc's, and what it lacks: with the mask of signals, and by its old names without. */
+/* picolibc's, and what it lacks: with the signal mask, and under its old names without. */
 #ifndef USER_SETJMP_H
 #define USER_SETJMP_H
 

@@ -1,4 +1,4 @@
-/* picolibc's, and what it lacks. A stream's functions lock it themselves; nothing locks it for longer. */
+/* picolibc's, and what it lacks. A stream's functions lock it themselves; nothing holds that lock longer. */
 #ifndef USER_STDIO_H
 #define USER_STDIO_H
 

@@ -1,6 +1,6 @@
 /*
- * Contexts of user mode, as System V has them: getcontext, setcontext and swapcontext are system calls, which keep the
- * mask of signals. Those with _u, as NetBSD's thread library has them, stay in user mode and leave it alone.
+ * Contexts of user mode, as in System V: getcontext, setcontext and swapcontext are system calls, which preserve the
+ * signal mask. Those with _u, as in NetBSD's thread library, stay in user mode and do not change it.
  */
 #ifndef _UCONTEXT_H
 #define _UCONTEXT_H

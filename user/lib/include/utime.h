@@ -1,4 +1,4 @@
-/* What picolibc's lacks: the function. */
+/* The function that picolibc's lacks. */
 #ifndef USER_UTIME_H
 #define USER_UTIME_H
 

@@ -1,1 +1,1 @@
-/* Nothing: musl.h says what is instead. */
+/* Empty: musl.h has the replacement. */

@@ -1,4 +1,4 @@
-/* musl.h has what musl has here; this is what musl includes beside. */
+/* musl.h has the contents; here are only the headers that musl's includes. */
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>

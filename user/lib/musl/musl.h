@@ -1,7 +1,7 @@
 /*
- * Read before each source of musl (library.mk): what musl's internal headers would bring, in terms of our library.
- * Headers of musl that are here are named as they are there, and those beside its sources not read: their guards are
- * defined.
+ * Included before each source of musl (library.mk): what musl's internal headers would define, in terms of our
+ * library. Headers of musl that are here have musl's names, and those beside its sources are not read: their guards
+ * are defined.
  */
 #ifndef USER_MUSL_H
 #define USER_MUSL_H

@@ -1,4 +1,4 @@
-/* What musl asks of a system that this one has not: users by name, names of time zones. */
+/* Functions that musl needs and this system does not have: users by name, names of time zones. */
 #include <errno.h>
 #include <pwd.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Conversions of numbers that musl has not: of C23, and by the locale, of which there is one. */
+/* Conversions of numbers that musl lacks: those of C23, and by locale, of which there is one. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

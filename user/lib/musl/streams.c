@@ -1,4 +1,4 @@
-/* What musl does with its list of threads: streams that a thread keeps locked, and the standard streams' locks. */
+/* What musl does by its list of threads: streams that a thread keeps locked, and the standard streams' locks. */
 #include "stdio_impl.h"
 
 int ftrylockfile(FILE *f)

@@ -1,4 +1,4 @@
-/* What toybox calls on Linux and the machine does not have. A command that needs it says so. */
+/* Calls of toybox on Linux that this system does not have. A command that needs one reports that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

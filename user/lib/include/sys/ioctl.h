@@ -1,4 +1,4 @@
-/* What a terminal is asked, as 4.3BSD, 4.4BSD and the kernel (user/abi.h) number it. */
+/* Requests to a terminal, as 4.3BSD, 4.4BSD and the kernel (user/abi.h) number them. */
 #ifndef _SYS_IOCTL_H
 #define _SYS_IOCTL_H
 

@@ -1,4 +1,4 @@
-/* Memory maps, numbered as the kernel has them (user/abi.h). */
+/* Memory maps, numbered as in the kernel (user/abi.h). */
 #ifndef _SYS_MMAN_H
 #define _SYS_MMAN_H
 

@@ -1,4 +1,4 @@
-/* 4.4BSD's, of file systems that are mounted. */
+/* 4.4BSD's, of mounted file systems. */
 #ifndef USER_SYS_MOUNT_H
 #define USER_SYS_MOUNT_H
 

@@ -1,4 +1,4 @@
-/* 4.3BSD's, whole: picolibc has two of its fields. As the kernel's struct user_rusage (user/abi.h). */
+/* 4.3BSD's, complete: picolibc has two of its fields. The same as the kernel's struct user_rusage (user/abi.h). */
 #ifndef _SYS_RESOURCE_H_
 #define _SYS_RESOURCE_H_
 

@@ -1,4 +1,4 @@
-/* How large a file system is, and how much of it is free. Blocks are of f_frsize bytes. */
+/* The size of a file system, and its free space. Blocks have f_frsize bytes. */
 #ifndef SYS_STATVFS_H
 #define SYS_STATVFS_H
 

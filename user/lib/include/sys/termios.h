@@ -1,6 +1,6 @@
 /*
- * Terminals: POSIX's modes, as 4.4BSD and the kernel (user/abi.h) number them. Speeds are those of the line, and stay
- * so.
+ * Terminals: POSIX's modes, as 4.4BSD and the kernel (user/abi.h) number them. Speeds are those of the line, and cannot
+ * be changed.
  */
 #ifndef _SYS_TERMIOS_H
 #define _SYS_TERMIOS_H

@@ -1,1 +1,1 @@
-/* Nothing: for headers and programs that include it. */
+/* Empty: for headers and programs that include it. */

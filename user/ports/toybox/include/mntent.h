@@ -1,4 +1,4 @@
-/* What is mounted: there is no list of it. */
+/* There is no list of mounted file systems. */
 #ifndef TOYBOX_MNTENT_H
 #define TOYBOX_MNTENT_H
 

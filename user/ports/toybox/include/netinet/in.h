@@ -1,4 +1,4 @@
-/* What toybox's structures are made of, beside IPv4. */
+/* The parts of toybox's structures beside IPv4. */
 #ifndef TOYBOX_NETINET_IN_H
 #define TOYBOX_NETINET_IN_H
 

@@ -1,4 +1,4 @@
-/* Changes of files are not told. */
+/* Changes of files are not reported. */
 #ifndef TOYBOX_INOTIFY_H
 #define TOYBOX_INOTIFY_H
 

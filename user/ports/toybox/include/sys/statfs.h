@@ -1,4 +1,4 @@
-/* Sizes of file systems are not told. */
+/* Sizes of file systems are not reported. */
 #ifndef TOYBOX_STATFS_H
 #define TOYBOX_STATFS_H
 

@@ -1,1 +1,1 @@
-/* The machine's memory is not told. */
+/* The machine's memory is not reported. */
