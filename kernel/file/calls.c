@@ -11,7 +11,7 @@
 
 #define MOST_AT_ONCE 0x10000000u /* bytes: a result is not negative */
 #define MOST_PIECES 1024u        /* of readv and writev */
-#define AS_ONE 512u              /* bytes that writev writes as one; what a pipe does not divide */
+#define AS_ONE 512u              /* bytes that writev writes at once; a pipe writes that many atomically */
 
 void (*file_broken_pipe)(void);
 
@@ -70,8 +70,8 @@ static int sys_pwrite(struct process *p, struct vm_map *map, const uint32_t *a)
 SYSCALL(SYS_PWRITE, sys_pwrite);
 
 /*
- * What few bytes all pieces are, so that they are written as one and not mixed with others' (proc/README.md); -1: not
- * so.
+ * Collects all pieces, if they are short, so that they are written at once and not mixed with others' (proc/README.md);
+ * -1: they are not.
  */
 static int calls_gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
 {
@@ -88,7 +88,7 @@ static int calls_gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
     return (int)n;
 }
 
-/* Whether they are pieces at all, and not longer together than a result may say. */
+/* Checks that all pieces can be read, and that their total length fits in the result. */
 static int check_pieces(struct vm_map *map, const uint32_t *a)
 {
     uint32_t all = 0;
@@ -105,7 +105,7 @@ static int check_pieces(struct vm_map *map, const uint32_t *a)
     return 0;
 }
 
-/* Ends with the first piece that is not moved whole. */
+/* Stops after the first piece that is not moved completely. */
 static int on_pieces(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
 {
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
@@ -209,7 +209,7 @@ static int record_lock(struct process *p, struct vm_map *map, const uint32_t *a)
     if (!f)
         return -EBADF;
     int result = record_lock_call(d, process_id_of(p), f, map, a[1], a[2]);
-    if (!result && a[1] != F_GETLK) { /* by what another thread closed meanwhile nobody would end it */
+    if (!result && a[1] != F_GETLK) { /* if another thread closed it meanwhile, no later close would end the lock */
         struct file *now = descriptor_file(d, a[0]);
         if (now != f) {
             record_locks_end(d, f);

@@ -10,7 +10,7 @@
 
 struct descriptor {
     struct lock lock;
-    struct file *volatile file; /* 0: not open. A look without the lock is a hint */
+    struct file *volatile file; /* 0: not open. Read without the lock, it is a hint */
     bool close_on_exec;
 };
 
@@ -20,8 +20,8 @@ struct chunk {
 
 struct descriptors {
     struct chunk *chunk[DESCRIPTOR_CHUNKS]; /* set once, by atomic compare and swap */
-    volatile uint32_t most; /* no new one is from here on (RLIMIT_NOFILE) */
-    volatile uint32_t hint; /* the low half: none below it is free; the high half counts what was closed, modulo 2^16 */
+    volatile uint32_t most; /* no new descriptor is opened from here on (RLIMIT_NOFILE) */
+    volatile uint32_t hint; /* low half: none below it is free; high half: the number of closes, modulo 2^16 */
 };
 
 DEFINE_ZONE(tables, "descriptor-tables", sizeof(struct descriptors), _Alignof(struct descriptors), SPL_SOFTPREEMPT, 0);
@@ -36,7 +36,7 @@ static struct chunk *descriptors_chunk_of(struct descriptors *d, uint32_t fd)
     return fd < DESCRIPTORS_MOST ? __atomic_load_n(&d->chunk[fd / DESCRIPTOR_CHUNK], __ATOMIC_ACQUIRE) : 0;
 }
 
-/* 0: there is none yet, so it is not open. */
+/* 0: not allocated yet, so it is not open. */
 static struct descriptor *descriptors_find(struct descriptors *d, uint32_t fd)
 {
     struct chunk *c = descriptors_chunk_of(d, fd);
@@ -50,7 +50,7 @@ static void chunk_free(struct chunk *c)
     zone_free(&chunks, c);
 }
 
-/* The descriptor, which is there then. 0: memory is out. */
+/* Returns the descriptor, and allocates it if needed. 0: memory is out. */
 static struct descriptor *descriptors_make(struct descriptors *d, uint32_t fd)
 {
     struct descriptor *it = descriptors_find(d, fd);
@@ -150,7 +150,7 @@ static void hint_closed(struct descriptors *d, uint32_t fd)
 }
 
 /*
- * `fd` was the first that was free, of those from where the hint `old` says on; unless one was closed since that was
+ * `fd` was the first free one, from where the hint `old` says on; no effect if one was closed since the hint was
  * read.
  */
 static void hint_opened(struct descriptors *d, uint32_t old, uint32_t fd)
@@ -159,13 +159,13 @@ static void hint_opened(struct descriptors *d, uint32_t old, uint32_t fd)
                                 __ATOMIC_RELAXED);
 }
 
-/* Where to look for a free one, from `from` on. */
+/* Where to begin the search for a free one, from `from` on. */
 static uint32_t first_to_try(uint32_t hint, uint32_t from)
 {
     return from > (hint & HINT_MASK) ? from : hint & HINT_MASK;
 }
 
-/* Close it, if it is open, as `only` unless that is 0, and to be closed on exec or not. */
+/* Close it, if it is open, refers to `only` (0: to any file) and, unless `any`, is marked close-on-exec. */
 static int close_one(struct descriptors *d, uint32_t fd, bool any, const struct file *only)
 {
     struct descriptor *it = descriptors_find(d, fd);
@@ -258,7 +258,7 @@ int descriptor_open_both(struct descriptors *d, struct vm_map *map, uint32_t to,
     unsigned opened = 0;
     int fd[2], error = 0;
     for (unsigned i = 0; i < 2; i++)
-        file_reference(f[i]); /* another thread may close a descriptor, and open it as something else */
+        file_reference(f[i]); /* another thread may close a descriptor, and open it as another file */
     for (; opened < 2 && !error; opened += !error) {
         fd[opened] = descriptor_open(d, f[opened], 0, close_on_exec);
         error = fd[opened] < 0 ? fd[opened] : 0;
@@ -267,7 +267,7 @@ int descriptor_open_both(struct descriptors *d, struct vm_map *map, uint32_t to,
         error = copyout(map, to, fd, sizeof fd);
     for (unsigned i = 0; i < 2; i++) {
         if (i >= opened)
-            file_release(f[i]); /* no descriptor has it */
+            file_release(f[i]); /* no descriptor holds this reference */
         else if (error)
             descriptor_close_file(d, (uint32_t)fd[i], f[i]);
         file_release(f[i]);
@@ -275,7 +275,7 @@ int descriptor_open_both(struct descriptors *d, struct vm_map *map, uint32_t to,
     return error;
 }
 
-/* From one to another that is not open. -EAGAIN: it is. */
+/* Duplicates one to another that is not open. -EAGAIN: it is open. */
 static int dup_to(struct descriptor *from, struct descriptor *to, bool close_on_exec)
 {
     lock_pair(&from->lock, &to->lock);

@@ -69,7 +69,7 @@ void file_release(struct file *f)
     zone_free(&files, f);
 }
 
-/* Holds the mutex of one that seeks, and moves its offset on. */
+/* For a file that seeks, holds its mutex and advances its offset. */
 static int at_offset(struct file *f, struct transfer *t, int (*op)(struct file *, struct transfer *))
 {
     if (!(f->kind & FILE_SEEKS))

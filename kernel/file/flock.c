@@ -9,9 +9,9 @@
 #include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(flock_lock, "file locks", SPL_SOFTPREEMPT);
-static LIST_HEAD(, file) holders; /* files that have one; a thread that waits sleeps on it */
+static LIST_HEAD(, file) holders; /* files that have one; waiting threads sleep on it */
 
-/* The rest with flock_lock. */
+/* The following with flock_lock held. */
 static bool flock_in_the_way(const struct file *f, int how)
 {
     const struct file *h;
@@ -39,7 +39,7 @@ int flock_set(struct file *f, int how, bool wait)
     while (how != LOCK_UN && !error && flock_in_the_way(f, how))
         error = !wait ? -EAGAIN : thread_sleep_interruptibly(&holders, &flock_lock) ? -ERESTART : 0;
     if (how != LOCK_UN && !error) {
-        if (!f->flock) /* else another thread was here, with the same open file */
+        if (!f->flock) /* otherwise another thread has set it, for the same open file */
             LIST_INSERT_HEAD(&holders, f, flock_link);
         bool less = f->flock == LOCK_EX && how == LOCK_SH;
         f->flock = (uint8_t)how;

@@ -1,7 +1,7 @@
 /*
- * Locks of whole files, as 4.3BSD's flock gives them to open files: an open file has one, whoever refers to it (dup,
- * fork), until it is given up or the last of them has closed it. They keep out other such locks and nothing else: those
- * of ranges (record_lock.h) know nothing of them, as in Linux.
+ * Locks of whole files, as 4.3BSD's flock gives them to open files: an open file has one, shared by all references
+ * (dup, fork), until it is released or the file is closed for the last time. They exclude only other such locks:
+ * those of ranges (record_lock.h) are independent of them, as in Linux.
  *
  * Locking: a simple lock guards them all.
  */
@@ -11,9 +11,9 @@
 #include "file/file.h"
 
 /*
- * `how`: LOCK_SH, LOCK_EX or LOCK_UN. Another one that `f` has goes first, whatever comes then. 0; -EAGAIN: it is not
- * to wait; -ERESTART.
+ * `how`: LOCK_SH, LOCK_EX or LOCK_UN. A different lock of `f` is released first, whatever the result. 0; -EAGAIN:
+ * would wait, and `wait` is false; -ERESTART.
  */
 int flock_set(struct file *f, int how, bool wait);
-void flock_end(struct file *f); /* nobody refers to it any more */
+void flock_end(struct file *f); /* the last reference was dropped */
 #endif

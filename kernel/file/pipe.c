@@ -1,9 +1,9 @@
 /*
  * Pipes: a buffer of a page between files that are read and files that are written. A write of up to PIPE_ATOMIC bytes
- * is never mixed with another's. A pipe with a name, a FIFO (pipe.h), is there while it is open.
+ * is never mixed with another's. A pipe with a name, a FIFO (pipe.h), exists while it is open.
  *
- * Locking: a pipe's simple lock guards all but the bytes between, which belong to the one that writes, or reads, at the
- * time: bytes are copied to and from user mode without a simple lock, as that may sleep. A thread that waits for its
+ * Locking: a pipe's simple lock guards all but the bytes in transit, which belong to the current reader or writer:
+ * bytes are copied to and from user mode without a simple lock, as that may sleep. A thread that waits for its
  * turn, for bytes or for room, can be interrupted. fifos_lock guards the list of FIFOs and their `users`.
  */
 #include "file/pipe.h"
@@ -26,9 +26,9 @@ struct pipe {
     struct simple_lock lock;
     uint32_t page;
     uint32_t head, tail; /* written, read; run freely */
-    bool reading, writing; /* somebody's turn */
+    bool reading, writing; /* a thread has its turn */
     uint32_t readers, writers;  /* files */
-    uint32_t read_by, write_by; /* how many have been opened in all */
+    uint32_t read_by, write_by; /* the number of opens so far */
     /* Of a FIFO: */
     const struct fifo_name *name;
     void *of;
@@ -98,7 +98,7 @@ static int pipe_read(struct file *f, struct transfer *t)
             break;
         error = t->has_some ? -EAGAIN : pipe_wait(p, f);
     }
-    if (!p->reading && (p->head != p->tail || !p->writers)) /* it has come, whatever else has */
+    if (!p->reading && (p->head != p->tail || !p->writers)) /* the wait is over, even if it was also interrupted */
         error = 0;
     if (!error && p->head != p->tail) {
         p->reading = true;
@@ -117,7 +117,7 @@ static int pipe_read(struct file *f, struct transfer *t)
 }
 
 /*
- * What there is room for, once there is for `least`. Called and returns with the lock, which is let go while it waits.
+ * Returns the free room, once it is at least `least`. Called and returns with the lock held, released during the wait.
  */
 static int wait_for_room(struct pipe *p, const struct file *f, uint32_t least)
 {
@@ -161,7 +161,7 @@ static int pipe_write(struct file *f, struct transfer *t)
     p->writing = false;
     pipe_changed(p);
     simple_lock_leave(&p->lock, s);
-    if (done && error == -EPIPE) /* the result does not say it */
+    if (done && error == -EPIPE) /* the result does not report it */
         file_broken_pipe();
     return done ? done : error;
 }
@@ -174,7 +174,7 @@ static void pipe_destroy(struct pipe *p)
     zone_free(&pipes, p);
 }
 
-/* One less that uses it. */
+/* Drops one user. */
 static void fifo_leave(struct pipe *p)
 {
     crit_t s = simple_lock_enter(&fifos_lock);
@@ -188,7 +188,7 @@ static void fifo_leave(struct pipe *p)
     pipe_destroy(p);
 }
 
-/* An end is closed. Whether it was the last one. */
+/* Closes an end. Returns whether it was the last one. */
 static bool end_closed(struct pipe *p, uint32_t kind)
 {
     crit_t s = simple_lock_enter(&p->lock);
@@ -218,7 +218,7 @@ static int pipe_poll(struct file *f, int events)
     if (f->kind & FILE_READ) {
         if (p->head != p->tail)
             now |= USER_POLLIN;
-        if (!p->writers && p->write_by != (uint32_t)f->offset) /* none that has not come yet */
+        if (!p->writers && p->write_by != (uint32_t)f->offset) /* not before the first writer */
             now |= USER_POLLHUP;
     }
     if (f->kind & FILE_WRITE) {
@@ -268,7 +268,7 @@ static struct pipe *pipe_new(void)
     return 0;
 }
 
-/* Both ends, or neither. */
+/* Creates both ends, or neither. */
 static int pipe_create(struct file *end[2])
 {
     struct pipe *p = pipe_new();
@@ -288,7 +288,7 @@ static int pipe_create(struct file *end[2])
     return -ENOMEM;
 }
 
-/* The pipe of that name, with one user more; `made` becomes it if there is none. */
+/* The pipe of that name, with one more user; inserts `made` if there is none. */
 static struct pipe *fifo_enter(struct pipe *made, const struct fifo_name *name, void *of)
 {
     struct pipe *p;
@@ -307,7 +307,7 @@ static struct pipe *fifo_enter(struct pipe *made, const struct fifo_name *name, 
     return p;
 }
 
-/* Until another one has been opened, or a signal comes. */
+/* Waits until another end has been opened, or for a signal. */
 static int await_other(struct pipe *p, const uint32_t *opened)
 {
     int error = 0;
@@ -321,7 +321,7 @@ int fifo_open(const struct fifo_name *name, void *of, uint32_t kind, uint32_t fl
     struct pipe *made = pipe_new(), *p = made ? fifo_enter(made, name, of) : 0;
     bool both = kind == (FILE_READ | FILE_WRITE), waits = !both && !(flags & O_NONBLOCK);
     if (p != made) {
-        name->release(of); /* the pipe has one */
+        name->release(of); /* the pipe has one already */
         pipe_destroy(made);
     } else if (!p) {
         name->release(of);
@@ -348,7 +348,7 @@ int fifo_open(const struct fifo_name *name, void *of, uint32_t kind, uint32_t fl
         if (alone && waits)
             error = await_other(p, kind & FILE_READ ? &p->write_by : &p->read_by);
     } else {
-        (*f)->kind = 0; /* it is at no end */
+        (*f)->kind = 0; /* it is no open end */
     }
     simple_lock_leave(&p->lock, s);
     if (error)
@@ -356,7 +356,7 @@ int fifo_open(const struct fifo_name *name, void *of, uint32_t kind, uint32_t fl
     return error;
 }
 
-/* Both ends, with their descriptors at `to`. */
+/* Opens both ends, and stores their descriptors at `to`. */
 static int open_pipe(struct process *process, struct vm_map *map, uint32_t to, uint32_t flags)
 {
     struct file *end[2];

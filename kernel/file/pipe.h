@@ -1,5 +1,5 @@
 /*
- * FIFOs: pipes that have a name in a file system, which says what they are of (fs/ is above file/).
+ * FIFOs: pipes with a name in a file system, which says what they belong to (fs/ is above file/).
  */
 #ifndef FILE_PIPE_H
 #define FILE_PIPE_H
@@ -12,9 +12,9 @@ struct fifo_name {
 };
 
 /*
- * The file of an end, or of both, of the FIFO that `name` and `of` mean: all that are open share one pipe. Takes a
- * reference of `of`, whatever the result. `kind` and `flags` as file_create has them. To read one waits until somebody
- * writes, to write until somebody reads, but with both, or O_NONBLOCK: -ENXIO, to write and nobody reads. -ENOMEM,
+ * Opens an end, or both, of the FIFO that `name` and `of` identify: all its open files share one pipe. Takes over a
+ * reference to `of`, whatever the result. `kind` and `flags` as for file_create. Opening to read waits for a writer,
+ * opening to write for a reader, except with both, or O_NONBLOCK: -ENXIO, to write without a reader. -ENOMEM,
  * -ERESTART.
  */
 int fifo_open(const struct fifo_name *name, void *of, uint32_t kind, uint32_t flags, struct file **f);

@@ -1,6 +1,6 @@
 /*
- * poll and select. Whoever waits looks at his files, and again each time that any file says that it has changed: a
- * count of these, read before the look, tells whether one has been missed. Locking: poll_lock guards the count.
+ * poll and select. A waiting thread checks its files, and again each time that any file reports a change: a
+ * count of changes, read before the check, shows whether one was missed. Locking: poll_lock guards the count.
  */
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 #define OF_A_PAGE (PAGE_SIZE / sizeof(struct user_pollfd))
 #define PAGES_MOST ((DESCRIPTORS_MOST + OF_A_PAGE - 1) / OF_A_PAGE)
 
-/* What a call waits for, in pages. */
+/* The descriptors that a call waits for, in pages. */
 struct polled {
     uint32_t count, page[PAGES_MOST];
 };
@@ -38,7 +38,7 @@ static void polled_end(struct polled *all)
             page_free(all->page[i]);
 }
 
-/* Room for `count`, at most DESCRIPTORS_MOST. */
+/* Allocates room for `count`, at most DESCRIPTORS_MOST. */
 static int polled_begin(struct polled *all, uint32_t count)
 {
     *all = (struct polled){.count = count};
@@ -90,7 +90,7 @@ static int poll_look(struct descriptors *d, const struct polled *all)
     return n;
 }
 
-/* How many of them have something; 0 when the time is over; -EINTR. `ticks` 0: for ever, if `waits`. */
+/* How many of them have events; 0 when the time is over; -EINTR. `ticks` 0: for ever, if `waits`. */
 static int wait_for_any(struct descriptors *d, const struct polled *all, bool waits, uint32_t ticks)
 {
     struct limit limit;
@@ -107,7 +107,7 @@ static int wait_for_any(struct descriptors *d, const struct polled *all, bool wa
     }
     limit_end(&limit);
     if (error && !ticks)
-        error = -ERESTART_UNLESS_HANDLED; /* that it was stopped, and goes on, is no end of a wait without one */
+        error = -ERESTART_UNLESS_HANDLED; /* a stop and continue does not end a wait without a limit */
     return n ? n : error;
 }
 
@@ -173,7 +173,7 @@ static int select_events_of(const struct sets *sets, uint32_t fd)
     return events;
 }
 
-/* What is in any of the sets, of the first `n` descriptors. */
+/* The descriptors in any of the sets, among the first `n`. */
 static int poll_gather(const struct sets *sets, uint32_t n, struct polled *all)
 {
     uint32_t count = 0;

@@ -11,22 +11,22 @@
 #include "sched/sched.h"
 
 #define OFFSET_MOST 0x7fffffff
-#define CHAINS 32 /* of files; as many records as there is memory for */
+#define CHAINS 32 /* of files; the number of records is limited by memory */
 
 struct record {
     LIST_ENTRY(record) link;
-    const void *file; /* its data: a descriptor of the owner keeps them */
+    const void *file; /* its data: kept by a descriptor of the owner */
     const struct descriptors *owner;
     uint32_t id; /* of the owner's process */
     int32_t first, last;
-    int type; /* F_RDLCK or F_WRLCK; of what is asked for F_UNLCK, too */
+    int type; /* F_RDLCK or F_WRLCK; F_UNLCK only in a request */
 };
 
-/* Who sleeps, on his own stack. */
+/* A sleeping thread, on its own stack. */
 struct waiter {
     struct record wanted;
     LIST_ENTRY(waiter) link;
-    struct waiter *found_next; /* of a search for who waits for whom */
+    struct waiter *found_next; /* during a search of the waits-for graph */
     bool found;
 };
 
@@ -52,7 +52,7 @@ static bool conflict(const struct record *a, const struct record *b)
     return a->owner != b->owner && overlap(a, b) && (a->type == F_WRLCK || b->type == F_WRLCK);
 }
 
-/* The rest with record_lock. From `r` on. */
+/* The following with records_lock held. The first from `r` on that conflicts. */
 static const struct record *in_the_way(const struct record *r, const struct record *wanted)
 {
     while (r && !conflict(r, wanted))
@@ -75,8 +75,8 @@ static const struct record *first_in_the_way(const struct record *wanted)
 }
 
 /*
- * Whether who has what is in the way waits for who wants it, himself or through others: each that waits is looked at
- * once.
+ * Whether the owner of a conflicting lock waits, directly or through others, for the owner of `wanted`: visits each
+ * waiter once.
  */
 static bool would_wait_for_ever(const struct record *wanted)
 {
@@ -128,7 +128,7 @@ static void put_in(const struct record *new, struct record_list *spare)
 }
 
 /*
- * What the owner had there is gone, and `wanted` is there, if it is a lock. -ENOLCK, with nothing done: memory is out.
+ * Removes what the owner had in the range, and enters `wanted`, if it is a lock. -ENOLCK, with no change: no memory.
  */
 static int record_set(const struct record *wanted, struct record_list *spare)
 {
@@ -151,7 +151,7 @@ static int record_set(const struct record *wanted, struct record_list *spare)
             struct record behind = *r;
             if (r->last > wanted->last) {
                 behind.first = wanted->last + 1;
-                put_in(&behind, spare); /* at the chain's head: it is not met again */
+                put_in(&behind, spare); /* at the chain's head: the loop does not visit it */
             }
             r->last = wanted->first - 1;
             is_kept = true;
@@ -183,7 +183,7 @@ static int set_or_wait(const struct record *wanted, bool wait)
 {
     int error = 0;
     struct record_list spare = LIST_HEAD_INITIALIZER(spare);
-    for (unsigned i = 0; i < 2; i++) /* as many as it can take at most: nothing is allocated with the lock */
+    for (unsigned i = 0; i < 2; i++) /* the most that it can need: nothing is allocated with the lock held */
         spare_one(&spare, zone_alloc(&record_zone));
     crit_t s = simple_lock_enter(&records_lock);
     while (!error && wanted->type != F_UNLCK && any_in_the_way(wanted))
@@ -195,7 +195,7 @@ static int set_or_wait(const struct record *wanted, bool wait)
     return error;
 }
 
-/* From the caller's words to a range. */
+/* Converts the caller's words to a range. */
 static int range_of(struct file *f, const struct user_flock *l, struct record *to)
 {
     int64_t first = l->start;
@@ -256,7 +256,7 @@ int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct 
 
 void record_locks_end(const struct descriptors *d, const struct file *f)
 {
-    if (!record_count) /* a look without the lock: a process that closes the file takes no more locks of it */
+    if (!record_count) /* read without the lock: a process that closes the file takes no more locks on it */
         return;
     struct record_list gone = LIST_HEAD_INITIALIZER(gone);
     struct record *r, *next;

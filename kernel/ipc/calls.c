@@ -94,7 +94,7 @@ static int sys_node(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_NODE, sys_node);
 
-/* Whether data for a port of that name stay on this node, until somebody receives them. */
+/* Whether data for a port of that name stay on this node, until a thread receives them. */
 static bool stays_here(struct ipc_space *s, uint32_t name)
 {
     struct port *p = space_port(s, name);
@@ -104,7 +104,7 @@ static bool stays_here(struct ipc_space *s, uint32_t name)
     return stays;
 }
 
-/* Whole pages out of line, of one region, are copied on write; -EOPNOTSUPP: they are none. */
+/* Whole pages out of line, of one region, are copied on write; -EOPNOTSUPP: they are not such pages. */
 static int pages_in(struct vm_map *map, struct message *m, uint32_t address, uint32_t size)
 {
     if (!size || (address | size) & PAGE_MASK)
@@ -115,7 +115,7 @@ static int pages_in(struct vm_map *map, struct message *m, uint32_t address, uin
     return error;
 }
 
-/* What lies out of line is copied into the message's pages. */
+/* Copies out-of-line data into the message's pages. */
 static int data_in(struct vm_map *map, struct message *m, uint32_t address, uint32_t size)
 {
     if (size > MESSAGE_PAGES * PAGE_SIZE)
@@ -128,7 +128,7 @@ static int data_in(struct vm_map *map, struct message *m, uint32_t address, uint
     return error;
 }
 
-/* Whether a right that is made so allows to send; receive rights only travel. */
+/* Whether a right made this way allows sending; receive rights can only be moved. */
 static bool sends(uint32_t how)
 {
     return how != USER_RIGHT_MOVE_RECEIVE;
@@ -171,7 +171,7 @@ static int message_out(struct ipc_space *s, struct vm_map *map, uint32_t address
     return error;
 }
 
-/* A name for a right that came; the right is the space's, or gone. */
+/* A name for a received right; the space takes it over, or it is dropped. */
 static struct user_right right_out(struct ipc_space *s, struct right *r)
 {
     struct user_right u = {0, r->type == RIGHT_SEND_ONCE ? USER_RIGHT_MOVE_SEND_ONCE
@@ -192,7 +192,7 @@ static int data_out(struct vm_map *map, struct message *m, uint32_t *address)
     if (m->object) {
         int error = vm_map_copy_out(map, address, m->data_size, m->object, m->object_page);
         if (!error)
-            m->object = 0; /* it is the map's */
+            m->object = 0; /* the map owns it */
         return error;
     }
     int error = m->data_size ? vm_allocate(map, address, m->data_size, VM_ANYWHERE) : 0;

@@ -44,7 +44,7 @@ void message_redirect(struct message *m, struct port *to, enum right_type type, 
     m->wire_reply = (struct wire_right){0};
 }
 
-/* The message says that its reply right goes unused: there is always memory for that. */
+/* Turns the message into the report that its reply right goes unused: that needs no new memory. */
 static void message_says_unused(struct message *m, struct right answer)
 {
     memset(m, 0, offsetof(struct message, body));

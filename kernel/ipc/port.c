@@ -1,7 +1,7 @@
 /*
- * Ports (port.h). All counts of rights and references are under names_lock, so what is seen of them is so at one
- * moment; what follows from that - a message to another node, a call of the receiver - is done when it has been let go
- * of.
+ * Ports (port.h). names_lock guards all counts of rights and references, so that they are consistent with each other;
+ * the consequences of a change - a message to another node, a call of the receiver - are carried out after it has been
+ * released.
  */
 #include "ipc/port.h"
 
@@ -29,20 +29,20 @@ uint16_t ipc_node;
 
 struct count_message { /* of MESSAGE_RELEASE and MESSAGE_VOID */
     uint32_t uid, home, count;
-    uint32_t unused; /* of these, send-once rights that nobody will use */
+    uint32_t unused; /* of these, send-once rights that will not be used */
 };
 
-/* Of a port's rights, those that a node has been given; of these, send-once rights. */
+/* Those of a port's rights that a node has been given; of these, send-once rights. */
 struct given {
     SLIST_ENTRY(given) link;
     uint32_t count, onces;
     uint16_t node;
 };
 
-/* What is to be told of the port, once: a message that is ready is sent, or another node is told. With names_lock. */
+/* A notification that is due once: its message is sent, or another node is told. With names_lock held. */
 struct watcher {
     SLIST_ENTRY(watcher) link;
-    struct message *m; /* 0: a node */
+    struct message *m; /* 0: tell a node */
     const void *by;
     uint32_t name, id;
     uint16_t node;
@@ -51,12 +51,12 @@ struct watcher {
 DEFINE_ZONE(watchers, "ipc-watchers", sizeof(struct watcher), 8, SPL_SOFTCLOCK, 0);
 DEFINE_ZONE(given_zone, "ipc-given", sizeof(struct given), 4, SPL_SOFTCLOCK, 0);
 
-/* Of all ports: rights that the node has from here, and those that are here from it. With names_lock. */
+/* Summed over all ports: rights that the node has from here, and rights here that came from it. With names_lock. */
 static uint32_t given_to[PORT_NODES], had_from[PORT_NODES];
 
 /*
- * What could not be told for want of memory, until ports_settle: what a port gives back is noted in the port itself, so
- * there is always room for it; the rest here. With names_lock.
+ * Reports delayed for lack of memory, until ports_settle: rights that a port gives back are noted in the port itself,
+ * so there is always room for them; others here. With names_lock held.
  */
 #define OWED 32
 static struct owed {
@@ -93,7 +93,7 @@ uint32_t ports_in_use(void)
     return zone_counts(&port_zone).in_use;
 }
 
-/* ---- Names: with names_lock. */
+/* ---- Names: with names_lock held. */
 
 static struct port_bucket *port_bucket_of(unsigned home, uint32_t uid)
 {
@@ -152,7 +152,7 @@ bool port_has_senders(struct port *p)
     return some;
 }
 
-/* They will not be told of anything. */
+/* Frees watchers without a notification. */
 static void drop_watchers(struct watcher_list *dropped)
 {
     for (struct watcher *w; (w = SLIST_FIRST(dropped));) {
@@ -176,7 +176,7 @@ void port_release(struct port *p)
     simple_lock_leave(&names_lock, s);
     if (!last)
         return;
-    while ((g = SLIST_FIRST(&p->given))) { /* of a port that was destroyed */
+    while ((g = SLIST_FIRST(&p->given))) { /* of a destroyed port */
         SLIST_REMOVE_HEAD(&p->given, link);
         zone_free(&given_zone, g);
     }
@@ -188,12 +188,12 @@ void port_release(struct port *p)
 
 /* ---- Rights. */
 
-/* What is to be done when a count has become less. */
+/* What follows from a decreased count. */
 struct settled {
     bool no_senders;
-    uint32_t back; /* rights that go back, */
-    uint16_t to;   /* to that node, */
-    uint32_t uid;  /* of the port */
+    uint32_t back; /* rights to give back, ... */
+    uint16_t to;   /* ... to that node, ... */
+    uint32_t uid;  /* ... of that port */
 };
 
 static struct settled settle(struct port *p)
@@ -230,7 +230,7 @@ static bool port_tell_node(uint32_t id, struct count_message body, unsigned to)
     return true;
 }
 
-/* Room for news that are not a port's own: with those of the same kind about the same port, if there are. */
+/* Notes a report that does not fit in its port: added to one of the same kind about the same port, if there is one. */
 static void owe(uint32_t id, struct count_message body, unsigned to)
 {
     crit_t s = simple_lock_enter(&names_lock);
@@ -247,14 +247,14 @@ static void owe(uint32_t id, struct count_message body, unsigned to)
     transport_tick_wanted();
 }
 
-/* Now, or when there is memory for it. */
+/* At once, or when there is memory for it. */
 static void tell_surely(uint32_t id, struct count_message body, unsigned to)
 {
     if (!port_tell_node(id, body, to))
         owe(id, body, to);
 }
 
-/* The port has something to tell that is noted in it. With names_lock. */
+/* The port has a report noted in it. With names_lock held. */
 static void port_owes(struct port *p)
 {
     if (p->owing)
@@ -264,7 +264,7 @@ static void port_owes(struct port *p)
     SLIST_INSERT_HEAD(&owing, p, owing_link);
 }
 
-/* Rights of a proxy that nobody has any more. */
+/* Gives back a proxy's rights that are not in use any more. */
 static void give_back(struct port *p, struct count_message body, unsigned to)
 {
     if (port_tell_node(MESSAGE_RELEASE, body, to))
@@ -290,7 +290,7 @@ static void settle_owing(struct port *p, uint32_t back, uint32_t onces)
     port_release(p);
 }
 
-/* Those that have something to tell at this moment, each once. */
+/* Sends the reports of all ports that have any at this moment, each once. */
 static void ports_settle_owing(void)
 {
     SLIST_HEAD(, port) now;
@@ -328,7 +328,7 @@ void ports_settle(void)
     }
 }
 
-/* Takes those off that are to be told so. With names_lock. */
+/* Takes the watchers for `id` off the port. With names_lock held. */
 static struct watcher_list take_watchers(struct port *p, uint32_t id)
 {
     struct watcher_list taken = SLIST_HEAD_INITIALIZER(taken);
@@ -353,7 +353,7 @@ static void tell_watchers(struct watcher_list *told, struct count_message body)
     }
 }
 
-/* Something is so of the port, since names_lock was held last: whatever was asked for by then is told. */
+/* `id` has become true of the port since names_lock was held last: notifies all watchers registered by then. */
 static void notify(struct port *p, uint32_t id)
 {
     if (!*(struct watcher *volatile *)&SLIST_FIRST(&p->watchers))
@@ -386,7 +386,7 @@ static void make(struct port *p, enum right_type type)
     }
 }
 
-/* The right is only a reference from here on. */
+/* Afterwards the right is only a reference. */
 static void unmake(struct port *p, enum right_type type)
 {
     if (type == RIGHT_SEND)
@@ -421,11 +421,11 @@ void port_drop(struct port *p, enum right_type type)
     struct message *m = type == RIGHT_SEND_ONCE && !p->dead ? message_alloc(MESSAGE_SEND_ONCE) : 0;
     if (m) {
         m->to = (struct right){p, type};
-        message_post(m); /* the right goes with it, and so it ends: what cannot be sent is dropped below */
+        message_post(m); /* the right moves into it, and ends with it: if it cannot be sent, it is dropped below */
         return;
     }
     crit_t s = simple_lock_enter(&names_lock);
-    bool later = type == RIGHT_SEND_ONCE && !p->dead; /* when there is memory: somebody may wait for it */
+    bool later = type == RIGHT_SEND_ONCE && !p->dead; /* when there is memory: a thread may wait for it */
     if (later) {
         p->unused++;
         port_owes(p);
@@ -446,7 +446,7 @@ struct port *port_known(unsigned node, uint32_t uid)
     }
     if (p) {
         make(p, RIGHT_SEND);
-        p->references--; /* that of find, or of new_port: the right has one */
+        p->references--; /* that of port_named, or of new_port: the right has one */
     }
     simple_lock_leave(&names_lock, s);
     if (fresh)
@@ -467,7 +467,7 @@ bool port_export(struct port *p, enum right_type type, unsigned node, struct wir
 {
     struct given *fresh = 0;
     crit_t s = simple_lock_enter(&names_lock);
-    if (p->dead && !port_is_here(p)) { /* it is nothing any more, anywhere */
+    if (p->dead && !port_is_here(p)) { /* the right is void, on every node */
         unmake(p, type);
         simple_lock_leave(&names_lock, s);
         *to = (struct wire_right){0};
@@ -492,7 +492,7 @@ bool port_export(struct port *p, enum right_type type, unsigned node, struct wir
         name(p, ++last_uid);
     unmake(p, type);
     if (!p->abroad++ && !port_is_here(p))
-        p->references++; /* a proxy stays as long as others have rights by way of it */
+        p->references++; /* a proxy stays as long as other nodes have rights by way of it */
     g->count++;
     g->onces += type == RIGHT_SEND_ONCE;
     given_to[node]++;
@@ -524,7 +524,7 @@ uint32_t port_leaves(struct right *by)
 struct port *port_import(const struct wire_right *from, unsigned node)
 {
     if ((from->type != RIGHT_SEND && from->type != RIGHT_SEND_ONCE) || !from->uid || from->home >= PORT_NODES)
-        return 0; /* no node sends that */
+        return 0; /* no node sends such a right */
     struct port *fresh = from->home == ipc_node ? 0 : new_port(from->home);
     bool back = true;
     crit_t s = simple_lock_enter(&names_lock);
@@ -554,7 +554,7 @@ struct port *port_import(const struct wire_right *from, unsigned node)
 }
 
 /*
- * A send-once right has been used by that node: one that it was given, or another one has passed on. With names_lock.
+ * That node has used a send-once right: one that it was given, or that another node has passed on. With names_lock.
  */
 static void once_used(struct port *p, unsigned node)
 {
@@ -568,8 +568,8 @@ static void once_used(struct port *p, unsigned node)
 }
 
 /*
- * So many of the rights that the node has are no more; the entry, if it is to be freed. With names_lock, and a
- * reference beside the one that a proxy's rights abroad are.
+ * Removes `count` of the node's rights; returns the entry, if it is to be freed. With names_lock held, and a
+ * reference besides the one for a proxy's rights abroad.
  */
 static struct given *port_take_back(struct port *p, struct given *g, uint32_t count)
 {
@@ -634,7 +634,7 @@ bool ports_related(unsigned node)
     return *(volatile uint32_t *)&given_to[node] || *(volatile uint32_t *)&had_from[node];
 }
 
-/* A port that is named, and has to do with the node, with a reference; or 0. With names_lock. */
+/* A named port that the node has rights to, or gave, with a reference; or 0. With names_lock held. */
 static struct port *port_of_node(unsigned node)
 {
     struct port *p;
@@ -648,8 +648,8 @@ static struct port *port_of_node(unsigned node)
 }
 
 /*
- * What the node had of the port; and the port, if that is its home, or it is had from there: then what others have of
- * it by way of this node means nothing, and goes back to the node that gave it. With names_lock.
+ * Takes back what the node had of the port; if the node is its home, or the rights came from it, the port is dead: then
+ * rights that others have by way of this node are void, and its own return to the node that gave them. With names_lock.
  */
 static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *onces, struct given_list *ended)
 {
@@ -680,7 +680,7 @@ static struct settled port_is_bereft(struct port *p, unsigned node, uint32_t *on
     return what;
 }
 
-/* What port_is_bereft has found is done. Drops the reference. */
+/* Carries out what port_is_bereft has found. Drops the reference. */
 static void port_bereave(struct port *p, struct settled what, struct given_list *ended, uint32_t onces, unsigned dead)
 {
     for (struct given *g; (g = SLIST_FIRST(ended));) {
@@ -714,7 +714,7 @@ void port_node_died(unsigned node)
     } while (p);
 }
 
-/* What was had of the port from that node means nothing any more, as that node has lost it. */
+/* The rights to the port that came from that node are void, as that node has lost it. */
 static void port_is_void(uint32_t uid, uint16_t home, unsigned node)
 {
     uint32_t onces = 0;
@@ -752,7 +752,7 @@ static struct watcher *watcher_new(struct port *notify, uint32_t id, uint32_t na
     return w;
 }
 
-/* Whether what the watcher waits for is so already. With names_lock. */
+/* Whether the watcher's condition already holds. With names_lock held. */
 static bool is_so(const struct port *p, uint32_t id)
 {
     return id == MESSAGE_DEAD_NAME ? p->dead : !p->senders && !p->abroad;
@@ -791,7 +791,7 @@ void port_unwatch(struct port *p, const void *by, uint32_t name)
     drop_watchers(&dropped);
 }
 
-/* Whether the node is to be told of the port already: it tells all its own then. With names_lock. */
+/* Whether the node is already registered for the port: it tells all its own watchers then. With names_lock held. */
 static bool is_watched_by(const struct port *p, unsigned node)
 {
     const struct watcher *w;
@@ -801,7 +801,7 @@ static bool is_watched_by(const struct port *p, unsigned node)
     return w;
 }
 
-/* The node is to be told when the port of this one is dead, which it may be already. */
+/* Registers the node to be told when the port of this node is dead, which may be already. */
 static void watch_for(struct count_message body, unsigned node)
 {
     struct port *p = port_find(body.uid);
@@ -825,7 +825,7 @@ static void watch_for(struct count_message body, unsigned node)
         port_release(p);
 }
 
-/* Its home says that nobody receives there any more: what is waited for from there will not come. */
+/* Its home reports that it has no receiver any more: answers that threads wait for will not come. */
 static void is_dead_there(uint32_t uid, unsigned home)
 {
     crit_t s = simple_lock_enter(&names_lock);
@@ -841,7 +841,7 @@ static void is_dead_there(uint32_t uid, unsigned home)
         transport_node_died(home);
 }
 
-/* The right by which a message is sent has been used: a send-once right ends with it. */
+/* The right by which a message is sent has been used: that ends a send-once right. */
 static void right_use(struct right *r)
 {
     if (r->type != RIGHT_SEND_ONCE)
@@ -861,7 +861,7 @@ static uint32_t ticks_of(uint32_t ms)
     return ms == FOREVER ? NO_LIMIT : (uint32_t)((uint64_t)ms * clock_hz() / 1000) + 1;
 }
 
-/* Sleeps until the port's lock guards something new. Called and returns with the lock. */
+/* Sleeps until the data under the port's lock change. Called and returns with the lock held. */
 static int port_await(const struct limit *limit, uint32_t ms)
 {
     return limit->over || !ms ? -ETIMEDOUT : limit_sleep(limit);
@@ -875,7 +875,7 @@ static void set_has_some(struct port *set)
     simple_lock_leave(&set->lock, s);
 }
 
-/* Its set, if it is in one, may have something from it. */
+/* Its set, if it is in one, may have a message from it. */
 static void tell_set(struct port *p)
 {
     crit_t s = simple_lock_enter(&names_lock);
@@ -897,7 +897,7 @@ struct port *port_set_create(void)
     return set;
 }
 
-/* With names_lock. */
+/* With names_lock held. */
 static void leave_set(struct port *p)
 {
     if (p->set)
@@ -905,7 +905,7 @@ static void leave_set(struct port *p)
     p->set = 0;
 }
 
-/* Behind the others. With names_lock. */
+/* As its last member. With names_lock held. */
 static void enter_set(struct port *p, struct port *set)
 {
     TAILQ_INSERT_TAIL(&set->members, p, member_link);
@@ -923,7 +923,7 @@ void port_join(struct port *p, struct port *set)
         tell_set(p);
 }
 
-/* A member that has something, with a reference; it is the last one from now on. */
+/* A member with a message, with a reference; it becomes the last one. */
 static struct port *member_with_message(struct port *set)
 {
     crit_t s = simple_lock_enter(&names_lock);
@@ -948,7 +948,7 @@ int port_receive_any(struct port *set, uint32_t ms, struct message **m, struct p
     for (*m = 0; !*m && !error;) {
         *from = member_with_message(set);
         if (*from && port_receive(*from, 0, m)) {
-            port_release(*from); /* another one was quicker */
+            port_release(*from); /* another thread was quicker */
             *m = 0;
             continue;
         }
@@ -964,7 +964,7 @@ int port_receive_any(struct port *set, uint32_t ms, struct message **m, struct p
     }
     limit_end(&limit);
     if (*m)
-        set_has_some(set); /* there may be more, for other threads that wait */
+        set_has_some(set); /* there may be more, for other waiting threads */
     return error;
 }
 
@@ -976,7 +976,7 @@ static bool has_receive_right(const struct message *m)
     return i < m->rights;
 }
 
-/* The receive rights of the message lie in that port's queue; 0: in none. With names_lock. */
+/* Records that the message's receive rights lie in that port's queue; 0: in none. With names_lock held. */
 static void carried_by(struct message *m, struct port *p)
 {
     for (unsigned i = 0; i < m->rights; i++)
@@ -984,7 +984,7 @@ static void carried_by(struct message *m, struct port *p)
             m->right[i].port->carrier = p;
 }
 
-/* `always`: there is room for it whatever there is. */
+/* `always`: even if the queue is full. */
 static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool always)
 {
     struct limit limit;
@@ -1009,7 +1009,7 @@ static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool alw
 
 /*
  * The queue of `p` gets the receive rights of the message, if it has any; 0: none has them. False: one of them is that
- * of `p`, or of a port in whose queue that lies, and so on; nobody could ever receive it again.
+ * of `p`, or of a port in whose queue that lies, and so on; it could never be received again.
  */
 static bool carry(struct message *m, struct port *p)
 {
@@ -1031,7 +1031,7 @@ int message_send(struct message *m, uint32_t ms)
     struct port *p = m->to.port;
     if (!port_is_here(p)) {
         if (has_receive_right(m))
-            return -EOPNOTSUPP; /* they stay on their node */
+            return -EOPNOTSUPP; /* receive rights stay on their node */
         return p->dead ? -EPIPE : transport_send(p->home, m);
     }
     if (p->ops && p->dead)
@@ -1055,7 +1055,7 @@ void message_post(struct message *m)
 {
     if (!message_send(m, 0))
         return;
-    if (m->to.type == RIGHT_SEND_ONCE) { /* it has been used, if for nothing */
+    if (m->to.type == RIGHT_SEND_ONCE) { /* it has been used, without effect */
         drop(m->to.port, m->to.type);
         m->to.port = 0;
     }
@@ -1140,8 +1140,8 @@ int message_call(struct message *m, uint32_t ms, struct message **reply)
 /* ---- From the wire. */
 
 /*
- * A node has sent a message to what nobody receives from any more: it is told so, that it waits for nothing there; not
- * if it came by a send-once right, as nothing waits then.
+ * A node has sent a message to a port without a receiver: it is told, so that its threads do not wait; not
+ * if it came by a send-once right, as no thread waits then.
  */
 static void tell_of_dead(const struct message *m, uint32_t uid)
 {
@@ -1167,7 +1167,7 @@ void port_arrived(struct message *m, uint32_t uid)
         message_free(m);
 }
 
-/* ---- What a node offers to all others. */
+/* ---- The services of a node for all others. */
 
 static struct port *host_port;
 void (*ipc_host_message)(struct message *m);

@@ -1,9 +1,9 @@
 /*
- * Threads that carry out what comes over the wire for ports of the kernel (transport.h): in the order of arrival, as
- * many at once as there are. One may wait for a page, also of another node, or for an answer from there: what that
- * sends, the transport's own thread takes. Nodes that ask each other for something at the same time might all wait for
- * each other's threads; so there is one more whenever a message has waited for a tick of the timer, and none has been
- * taken in that time.
+ * Threads that process the messages from the wire for ports of the kernel (transport.h): in the order of arrival, as
+ * many at once as there are threads. A thread may wait for a page, also from another node, or for an answer: the
+ * transport's own thread takes the messages that bring these. Nodes that send each other requests at one time might
+ * all wait for each other's threads; so one more is created whenever a message has waited for a tick of the timer, and
+ * none has been taken in that time.
  */
 #include <errno.h>
 #include <sys/queue.h>
@@ -14,10 +14,10 @@
 #include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(server_lock, "ipc servers", SPL_SOFTCLOCK);
-static struct message_queue jobs = STAILQ_HEAD_INITIALIZER(jobs); /* with the lock, as are the next */
-static uint32_t jobs_taken, jobs_taken_before; /* messages; up to the last look */
+static struct message_queue jobs = STAILQ_HEAD_INITIALIZER(jobs); /* with the lock held, as are the next */
+static uint32_t jobs_taken, jobs_taken_before; /* messages; as of the last check */
 static unsigned idle, jobs_waiting; /* threads; messages */
-static bool server_comes; /* a new one, and no message has been taken since */
+static bool server_comes; /* a new thread, and no message has been taken since */
 
 static void serve(void *arg)
 {
@@ -46,7 +46,7 @@ void server_add(struct port *p, struct message *m)
     (void)p;
     crit_t s = simple_lock_enter(&server_lock);
     STAILQ_INSERT_TAIL(&jobs, m, link);
-    bool waits = ++jobs_waiting > idle; /* those that have been woken count until they run */
+    bool waits = ++jobs_waiting > idle; /* woken threads count as idle until they run */
     thread_wakeup_one(&jobs);
     simple_lock_leave(&server_lock, s);
     if (waits)
@@ -57,12 +57,12 @@ void servers_look(void)
 {
     crit_t s = simple_lock_enter(&server_lock);
     bool some = jobs_waiting, stuck = some && jobs_taken == jobs_taken_before;
-    bool wanted = stuck && !server_comes; /* where it does not get to run, another one would not, either */
+    bool wanted = stuck && !server_comes; /* if that one does not get to run, another would not, either */
     jobs_taken_before = jobs_taken;
     server_comes |= wanted;
     simple_lock_leave(&server_lock, s);
     if (wanted && !thread_create(serve, 0, PRI_NORMAL, ANY_HART, "ipc server"))
-        server_comes = false; /* without memory, perhaps the next time */
+        server_comes = false; /* no memory: perhaps next time */
     if (some)
         transport_tick_wanted();
 }

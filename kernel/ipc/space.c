@@ -35,7 +35,7 @@ struct ipc_space *space_new(void)
     return s;
 }
 
-/* Its rights go; it is in no space any more. Nobody is told of the port by that name. */
+/* Drops its rights; it is in no space any more. Cancels notifications by that name. */
 static void end_name(struct ipc_space *s, struct name *n, uint32_t number)
 {
     port_unwatch(n->port, s, number);
@@ -103,7 +103,7 @@ uint32_t space_add_receive(struct ipc_space *s, struct port *p)
 {
     uint32_t number;
     mutex_lock(&s->lock);
-    struct name *n = space_name_of(s, p, &number); /* of send rights, if it came by a message */
+    struct name *n = space_name_of(s, p, &number); /* with send rights, if those came by a message */
     if (n)
         n->receive = true;
     else

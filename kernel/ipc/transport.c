@@ -1,14 +1,14 @@
 /*
- * What both transports share (transport.h): frames out and in, messages taken apart and put together. The file that
- * build option `ipc` names has what to send when:
+ * Shared parts of both transports (transport.h): sending and receiving frames, splitting and assembling messages. The
+ * file named by build option `ipc` decides what to send when:
  *
- *   peer_send(peer, m)       that message waits in the queue, behind all others
+ *   peer_send(peer, m)       a message was put at the end of the queue
  *   peer_data(peer, frame)   a frame with data has come
- *   peer_ack(peer, frame)    one that says what has
- *   peer_tick(peer)          the timer; whether it wants another tick
+ *   peer_ack(peer, frame)    an acknowledgement has come
+ *   peer_tick(peer)          a tick of the timer
  *
- * All with the peer's lock. Messages that are complete are put in `peer->ready`, and delivered when it has been let go
- * of.
+ * All with the peer's lock held. Complete messages are put in `peer->ready`, and delivered after it has been
+ * released.
  */
 #include "ipc/transport.h"
 
@@ -34,7 +34,7 @@
 #define ETHERTYPE_IPC 0x88b5 /* IEEE 802's first for experiments */
 #define INPUT_MOST 256           /* frames that wait for the input thread */
 #define PIECES ((PAGE_SIZE + TRANSPORT_PIECE - 1) / TRANSPORT_PIECE)
-#define TICK_MS 5 /* between two looks of the timer */
+#define TICK_MS 5 /* between two ticks of the timer */
 
 enum { FRAME_DATA = 1, FRAME_ACK = 2, FRAME_EPOCH = 3 };
 
@@ -44,9 +44,9 @@ struct wire_header {
     uint32_t to_epoch, epoch;
 };
 
-#define BY_ONCE (1u << 31) /* in `released`: by a send-once right */
+#define BY_ONCE (1u << 31) /* in `released`: sent by a send-once right */
 
-/* A message's head, as it is sent: what is before `right` always, as many rights as it has, the body. */
+/* A message's head on the wire: the fields before `right` always, as many rights as it has, the body. */
 struct wire_head {
     uint32_t to_uid, id, released;
     uint16_t size, rights;
@@ -63,25 +63,25 @@ struct received {
 struct peer {
     struct lock lock;
     uint16_t node;
-    bool dying; /* it is given up at this moment: nothing is sent there, nor taken */
-    uint32_t epoch;        /* ours of it: raised each time it is given up */
-    uint32_t theirs, seen; /* its of us, 0: not known yet; the last one that was */
-    uint32_t heard;        /* cycle in which something came last */
-    /* what is sent there */
-    struct message_queue out; /* the first is under way */
+    bool dying; /* being given up: nothing is sent there, or accepted */
+    uint32_t epoch;        /* of this node towards it: raised each time it is given up */
+    uint32_t theirs, seen; /* its epoch towards us, 0: not known yet; the last known one */
+    uint32_t heard;        /* cycle of the last frame from it */
+    /* sending */
+    struct message_queue out; /* the first message is under way */
     uint32_t waiting;
-    uint32_t sequence; /* norma: of the packet that is under way; window: the first frame that is not there */
-    uint32_t packet;   /* norma: which of the first message */
+    uint32_t sequence; /* norma: of the packet under way; window: the first unacknowledged frame */
+    uint32_t packet;   /* norma: its number in the first message */
     uint32_t tries, due;
-    uint32_t next, end; /* window: the next frame to be sent; behind the last one of all messages */
-    uint32_t there, resent, overtaken; /* window: frames from `sequence` on, as bits; acknowledgements that say so */
-    /* what comes from there */
-    uint32_t expected;  /* the next packet, or frame */
-    struct message_queue in; /* put together; window: several */
+    uint32_t next, end; /* window: the next frame to send; one past the last frame of all messages */
+    uint32_t there, resent, overtaken; /* window: bits of frames from `sequence` on; acknowledgements that show a gap */
+    /* receiving */
+    uint32_t expected; /* the next packet, or frame */
+    struct message_queue in; /* being assembled; window: several */
     uint32_t in_packet; /* norma */
-    uint32_t got;       /* norma: frames of the packet; window: from `expected` on; as bits */
-    uint32_t coming;    /* window: messages in `in` */
-    uint32_t unsaid;    /* window: frames that have not been acknowledged */
+    uint32_t got; /* bits of received frames; norma: of the packet; window: from `expected` on */
+    uint32_t coming; /* window: messages in `in` */
+    uint32_t unsaid; /* window: frames that have not been acknowledged */
     struct message_queue ready;
 };
 
@@ -92,27 +92,27 @@ DEFINE_ZONE(peer_zone, "ipc-peers", sizeof(struct peer), 8, SPL_SOFTPREEMPT, 0);
 DEFINE_SIMPLE_LOCK(table_lock, "ipc peers", SPL_SOFTPREEMPT);
 DEFINE_SIMPLE_LOCK(timer_lock, "ipc timer", SPL_SOFTCLOCK);
 static bool timer_runs;
-static volatile bool watching; /* the timer looks for nodes that are silent */
+static volatile bool watching; /* the timer watches for silent nodes */
 static uint32_t ticks; /* of the timer */
-static uint32_t retry; /* of its ticks until a packet is sent again */
+static uint32_t retry; /* in ticks of it: until a packet is sent again */
 static uint32_t
-    transport_tries; /* after which a node is given up: each takes twice as long as the one before, up to 32 times */
-static uint32_t transport_probe; /* cycles after which a node is asked whether it is there */
-static uint32_t transport_begun; /* epoch of all peers, at first */
-static uint64_t cut, healed; /* cycles in between which the wire does not reach this node */
+    transport_tries; /* before a node is given up: each waits twice as long as the previous one, up to 32 times */
+static uint32_t transport_probe; /* cycles of silence after which a node is probed */
+static uint32_t transport_begun; /* first epoch of all peers */
+static uint64_t cut, healed; /* cycles between which the wire does not reach this node */
 struct transport_counts transport_counts;
 void (*transport_node_died)(unsigned node);
 void (*transport_data_arrived)(struct message *m);
 #define COUNT(what) __atomic_fetch_add(&transport_counts.what, 1, __ATOMIC_RELAXED)
 
-/* ---- Out. */
+/* ---- Sending. */
 
 static uint32_t frames_of(const struct message *m)
 {
     return 1 + (m->data_size + PAGE_SIZE - 1) / PAGE_SIZE * PIECES;
 }
 
-/* For tests: nothing is sent, and nothing taken. */
+/* For tests: nothing is sent, and nothing accepted. */
 static bool is_cut(void)
 {
     return healed && cycles64() - cut < healed - cut;
@@ -148,7 +148,7 @@ static void append(struct mbuf *m, const void *bytes, uint32_t n)
     m->m_len += n;
 }
 
-/* Bytes of the message's data in frame `index` of it, from *at on. */
+/* The bytes of the message's data in its frame `index`, from *at on. */
 static uint32_t message_piece(uint32_t data_size, uint32_t index, uint32_t *page, uint32_t *at)
 {
     *page = (index - 1) / PIECES;
@@ -160,7 +160,7 @@ static uint32_t message_piece(uint32_t data_size, uint32_t index, uint32_t *page
     return MIN(n, TRANSPORT_PIECE);
 }
 
-/* The head has been made when the message was handed over; it lies before the body. */
+/* The head was made when the message was handed over; it precedes the body. */
 static void message_frame(struct peer *peer, const struct message *m, uint32_t sequence, uint32_t index)
 {
     struct wire_header header = {.kind = FRAME_DATA,
@@ -172,7 +172,7 @@ static void message_frame(struct peer *peer, const struct message *m, uint32_t s
                                  .epoch = peer->epoch};
     struct mbuf *f = frame_begin(&header);
     if (!f)
-        return; /* as if the wire had lost it */
+        return; /* treated as lost on the wire */
     if (index) {
         uint32_t page, at, n = message_piece(m->data_size, index, &page, &at);
         append(f, (const uint8_t *)page_pointer(m->page[page]) + at, n);
@@ -206,9 +206,9 @@ static void send_ack(struct peer *peer, uint32_t sequence, uint32_t index)
         peer, (struct wire_header){.kind = FRAME_ACK, .sequence = sequence, .index = index, .to_epoch = peer->theirs});
 }
 
-/* ---- In. */
+/* ---- Receiving. */
 
-/* Room for a message of these sizes; 0: memory is out, or it is none that anybody sends. */
+/* Allocates a message of these sizes; 0: memory is out, or invalid sizes. */
 static struct message *begin_message(const struct peer *peer, const struct wire_header *h)
 {
     if (h->data_size > MESSAGE_PAGES * PAGE_SIZE)
@@ -224,7 +224,7 @@ static struct message *begin_message(const struct peer *peer, const struct wire_
     return m;
 }
 
-/* The frame's bytes are put where they belong; false: it is not what it says it is. */
+/* Copies the frame's bytes to their place; false: its header or sizes are invalid. */
 static bool take_frame(struct message *m, const struct received *f)
 {
     const struct wire_header *h = &f->header;
@@ -258,14 +258,14 @@ static void message_ready(struct peer *peer, struct message *m)
     STAILQ_INSERT_TAIL(&peer->ready, m, link);
 }
 
-/* The message is complete: its rights become ours, and it goes to its port. */
+/* The message is complete: takes over its rights, and delivers it to its port. */
 static void timer_wanted(void);
 
 static void message_deliver(struct message *m)
 {
     COUNT(arrived);
     if (!watching && (m->rights || m->wire_reply.type))
-        timer_wanted(); /* from now on the node may be missed */
+        timer_wanted(); /* from now on the node's silence must be noticed */
     if (m->wire_reply.type)
         m->reply = (struct right){port_import(&m->wire_reply, m->node), (enum right_type)m->wire_reply.type};
     for (unsigned i = 0; i < m->rights; i++) {
@@ -280,13 +280,13 @@ static void message_deliver(struct message *m)
     port_arrived(m, m->wire_uid);
 }
 
-/* The first message has got there. */
+/* The first message has arrived completely. */
 static void first_done(struct peer *peer)
 {
     struct message *m = STAILQ_FIRST(&peer->out);
     STAILQ_REMOVE_HEAD(&peer->out, link);
     peer->waiting--;
-    message_ready(peer, m); /* it is freed behind the lock */
+    message_ready(peer, m); /* freed after the lock is released */
     m->node = ipc_node;
 }
 
@@ -298,8 +298,8 @@ static void peer_queues_init(struct peer *peer)
 }
 
 /*
- * The node is given up: what was to be sent there goes, and what had come in part. With the peer's lock; until
- * peer_buried has been called, without it, nothing goes there and nothing is taken from there.
+ * Gives the node up: drops what was to be sent there, and partly received messages. With the peer's lock held; until
+ * peer_buried has been called, without it, nothing is sent there or accepted from there.
  */
 static void peer_died(struct peer *peer)
 {
@@ -332,7 +332,7 @@ static void peer_buried(struct peer *peer)
     mutex_unlock(&peer->lock);
 }
 
-/* Whether something is under way there; looked at without its lock. */
+/* Whether anything is under way there; read without its lock. */
 static bool peer_is_busy(const struct peer *peer)
 {
     return *(struct message *volatile *)&STAILQ_FIRST(&peer->out);
@@ -379,7 +379,7 @@ static struct peer *peer_of(unsigned node)
     return peers[node];
 }
 
-/* Lets go of the peer, and passes on what has become ready meanwhile. */
+/* Releases the peer's lock, and passes on what has become ready meanwhile. */
 static void peer_done(struct peer *peer)
 {
     struct message_queue ready = STAILQ_HEAD_INITIALIZER(ready);
@@ -394,7 +394,7 @@ static void peer_done(struct peer *peer)
     }
 }
 
-/* The message's rights are the node's from now on; false: memory is out, and they are not. */
+/* Transfers the message's rights to the node; false: memory is out, and nothing has changed. */
 static bool export_rights(struct message *m, unsigned node)
 {
     unsigned done = 0;
@@ -466,13 +466,13 @@ static bool is_later(uint32_t epoch, uint32_t than)
     return (int32_t)(epoch - than) > 0;
 }
 
-/* The node has begun anew, so all that it had from here, or was to have, has gone. */
+/* The node has begun a new epoch, so all that it had from here, or was to get, is void. */
 static bool has_given_us_up(const struct peer *peer, const struct wire_header *h)
 {
     return !peer->dying && peer->theirs && is_later(h->epoch, peer->theirs);
 }
 
-/* Whether the frame is of the epochs that hold, which it may be the first to tell. */
+/* Whether the frame is of the current epochs; it may be the first of a new one. */
 static bool is_of_now(struct peer *peer, const struct wire_header *h)
 {
     if (peer->dying || (peer->theirs ? h->epoch != peer->theirs : peer->seen && !is_later(h->epoch, peer->seen))) {
@@ -543,7 +543,7 @@ static void input_thread(void *arg)
     }
 }
 
-/* The node is asked, if nothing has been heard of it for a while and somebody may wait for it. */
+/* Probes the node, if it has been silent for a while and threads may wait for it. */
 static void probe_node(struct peer *peer, unsigned node)
 {
     if (!transport_probe || peer->dying || peer_is_busy(peer) || cycles32() - peer->heard < transport_probe ||
@@ -559,7 +559,7 @@ static void probe_node(struct peer *peer, unsigned node)
     }
 }
 
-/* A tick of the timer: what has been under way for too long is sent again. */
+/* A tick of the timer: sends again what has been under way for too long. */
 static void timer_tick(void)
 {
     ticks++;
@@ -586,7 +586,7 @@ static void timer_tick(void)
     }
 }
 
-/* Clock ticks until the next look at which nodes are silent; NO_LIMIT: nobody is to be missed. */
+/* Clock ticks until the next check for silent nodes; NO_LIMIT: no node is watched. */
 static uint32_t watch_ticks(void)
 {
     for (unsigned n = 0; n < node_total && transport_probe; n++)

@@ -1,6 +1,6 @@
 /*
  * Pages (page.h): a list of returned pages, linked through their first words, the rest that has never been allocated,
- * few for each hart, so that those that borrow pages do not meet at one lock with each. A bit for each page says
+ * and a cache for each hart, so that harts that borrow pages rarely contend for one lock. A bit for each page says
  * whether it is in the list, so that rows of adjacent pages are found there, too.
  */
 #include "mem/page.h"

@@ -1,7 +1,7 @@
 /*
  * ipc=norma: stop and wait, as NORMA IPC's first version: one packet is under way to a node, a message's head with its
- * first page, or a page. The receiver says when it has all frames of it; until then the sender waits, and sends all of
- * them again when that takes too long. A packet that has been had is acknowledged again, and not taken. The paper
+ * first page, or a page. The receiver acknowledges it when it has all its frames; until then the sender waits, and
+ * all of them again when that takes too long. A repeated packet is acknowledged again, and discarded. The paper
  * supposes that this is why it did not reach logarithmic scaling (section 6).
  */
 #ifndef IPC_TRANSPORT_NORMA_H
@@ -14,7 +14,7 @@ static uint32_t packets_of(uint32_t data_size)
     return data_size > PAGE_SIZE ? (data_size + PAGE_SIZE - 1) / PAGE_SIZE : 1;
 }
 
-/* The frames of packet `n`: from *begin on, gives how many. */
+/* The frames of packet `n`: from *begin on; returns how many. */
 static uint32_t packet_frames(uint32_t data_size, uint32_t n, uint32_t *begin)
 {
     uint32_t all = 1 + (data_size + PAGE_SIZE - 1) / PAGE_SIZE * PIECES;
@@ -71,7 +71,7 @@ static void peer_data(struct peer *peer, const struct received *f)
     if (!in) {
         in = begin_message(peer, h);
         if (!in)
-            return; /* as if the wire had lost it */
+            return; /* treated as lost on the wire */
         STAILQ_INSERT_HEAD(&peer->in, in, link);
     }
     if (h->data_size != in->data_size)

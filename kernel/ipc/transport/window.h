@@ -1,18 +1,18 @@
 /*
  * ipc=window: up to 32 frames are under way to a node, of any number of messages. Each frame has a number; the receiver
- * says which it waits for, and which of the 32 behind that it has. What is missing before one that has got there is
- * sent again at once, three acknowledgements later, as one may only have been overtaken; what nothing is heard of, when
- * it takes too long. Messages are put together in any order, and passed on in that of their numbers.
+ * reports which one it waits for, and which of the 32 after that it has. A frame missing before one that has arrived is
+ * sent again after three acknowledgements, as it may only have been overtaken; an unacknowledged one, after a
+ * time-out. Messages are assembled in any order, and passed on in the order of their numbers.
  */
 #ifndef IPC_TRANSPORT_WINDOW_H
 #define IPC_TRANSPORT_WINDOW_H
 
 #define TRANSPORT_NAME "window"
 #define WINDOW 32u
-#define OVERTAKEN 3u /* acknowledgements that say so, until a frame counts as lost */
+#define OVERTAKEN 3u /* acknowledgements that show a gap, until a frame counts as lost */
 #define ACK_EACH 4u  /* frames in order */
 
-/* The message whose frame has that number, which is under way or waits. */
+/* The message that contains the frame of that number, under way or waiting. */
 static struct message *message_with(const struct peer *peer, uint32_t number)
 {
     struct message *m;
@@ -29,7 +29,7 @@ static void send_number(struct peer *peer, uint32_t number)
         message_frame(peer, m, number, number - m->wire_first);
 }
 
-/* As many as the window lets go. */
+/* Sends as many frames as the window allows. */
 static void send_more(struct peer *peer)
 {
     while (peer->next != peer->end && peer->next - peer->sequence < WINDOW) {
@@ -51,7 +51,7 @@ static void peer_send(struct peer *peer, struct message *m)
     send_more(peer);
 }
 
-/* What is missing before the highest that is there, each once until the window moves. */
+/* Sends the frames missing before the highest acknowledged one, each once until the window moves. */
 static void send_missing(struct peer *peer)
 {
     for (uint32_t i = 0; i < WINDOW && peer->there >> i; i++)
@@ -66,7 +66,7 @@ static void peer_ack(struct peer *peer, const struct received *f)
 {
     uint32_t moved = f->header.sequence - peer->sequence;
     if (moved > peer->next - peer->sequence)
-        return; /* an old one, or of nobody */
+        return; /* an old one, or invalid */
     if (moved) {
         peer->sequence += moved;
         peer->there = peer->resent = peer->overtaken = peer->tries = 0;
@@ -76,7 +76,7 @@ static void peer_ack(struct peer *peer, const struct received *f)
                                       peer->sequence - m->wire_first <= UINT32_MAX / 2;)
             first_done(peer);
     }
-    peer->there |= f->header.index; /* what is there stays there */
+    peer->there |= f->header.index; /* an acknowledged frame stays so */
     if (peer->there && ++peer->overtaken >= OVERTAKEN)
         send_missing(peer);
     send_more(peer);
@@ -102,8 +102,8 @@ static void say_what_is_there(struct peer *peer)
 }
 
 /*
- * The message that frame is of, put together so far or from now on; 0: memory is out. They stand in the order of their
- * numbers.
+ * The message that this frame belongs to, being assembled or new; 0: memory is out. The list is in the order of
+ * frame numbers.
  */
 static struct message *coming(struct peer *peer, const struct wire_header *h)
 {
@@ -116,7 +116,7 @@ static struct message *coming(struct peer *peer, const struct wire_header *h)
     }
     if (m && m->wire_first == first)
         return m->data_size == h->data_size ? m : 0;
-    /* each has a frame in the window, if all is well */
+    /* each has a frame in the window, unless a frame is invalid */
     m = peer->coming < WINDOW ? begin_message(peer, h) : 0;
     if (!m)
         return 0;
@@ -139,7 +139,7 @@ static void peer_data(struct peer *peer, const struct received *f)
     }
     struct message *m = coming(peer, &f->header);
     if (!m || !take_frame(m, f))
-        return; /* as if the wire had lost it */
+        return; /* treated as lost on the wire */
     peer->got |= 1u << ahead;
     for (; peer->got & 1; peer->got >>= 1)
         peer->expected++;
@@ -147,7 +147,7 @@ static void peer_data(struct peer *peer, const struct received *f)
         STAILQ_REMOVE_HEAD(&peer->in, link);
         peer->coming--;
         message_ready(peer, m);
-        peer->unsaid = ACK_EACH; /* its sender may wait for that */
+        peer->unsaid = ACK_EACH; /* acknowledge at once: its sender may wait for that */
     }
     if (ahead || ++peer->unsaid >= ACK_EACH)
         say_what_is_there(peer);
