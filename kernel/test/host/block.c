@@ -1,6 +1,6 @@
 /*
- * Block devices over a driver that fails, forgets and takes its time: each request is told of once, with the error that
- * it came to. Sources: dev/block.c lock/simple_lock.c. Options: BIODONE_SOFTINT=1
+ * Block devices over a driver that fails, forgets and delays: each request is completed once, with its
+ * error. Sources: dev/block.c lock/simple_lock.c. Options: BIODONE_SOFTINT=1
  */
 #include "dev/block.h"
 
@@ -18,7 +18,7 @@
 
 static softint_fn *softbio;
 static bool posted;
-static uint32_t now = UINT32_MAX - 20; /* its count wraps around in each test that waits */
+static uint32_t now = UINT32_MAX - 20; /* it wraps around in each test that waits */
 static struct timeout *watch;
 static uint32_t watch_due;
 
@@ -49,7 +49,7 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
     t->arg = arg;
 }
 
-/* Nobody waits here: who would, looks at the event's flag. */
+/* There is no waiting here: a waiter looks at the event's flag. */
 void event_post(struct event *e)
 {
     CHECK(!e->posted);
@@ -99,14 +99,14 @@ static void reset(struct block_device *d)
     for (unsigned n = 0; n < DEPTH; n++) {
         struct request *r = (struct request *)started[n];
         if (r && (int32_t)(now - r->io.due) <= 0 && r->spared < BLOCK_TRIES)
-            r->spared++; /* it is not what the drive was reset for */
+            r->spared++; /* the drive was not reset for it */
         else if (r)
             r->silent++;
         started[n] = 0;
     }
 }
 
-/* A driver that leaves what is over where it is: `lies`, how it went in `went`, until it is reaped. */
+/* A driver that keeps finished requests until they are reaped: in `lies`, their result in `went`. */
 static struct block_io *lies[DEPTH];
 static int went[DEPTH];
 static unsigned lying;
@@ -155,7 +155,7 @@ static void submit(struct request *r, struct random *random)
     CHECK_EQUAL(block_submit(&device, &r->io), 0);
 }
 
-/* The driver's handler: one of those that it has is over. */
+/* The driver's handler: one of its requests is finished. */
 static void interrupt(struct random *random)
 {
     crit_t s = simple_lock_enter(&device.lock);
@@ -171,7 +171,7 @@ static void interrupt(struct random *random)
     block_leave(&device, s);
 }
 
-/* The drive: one of those that it has is over, and lies there. */
+/* The drive: one of its requests is finished, and not yet reaped. */
 static void lay(unsigned n, int error)
 {
     struct request *r = (struct request *)started[n];
@@ -183,7 +183,7 @@ static void lay(unsigned n, int error)
     lies[lying++] = &r->io;
 }
 
-/* The handler: it leaves the work to biodone, unless somebody waits for it. */
+/* The handler: it leaves the work to biodone, unless a thread waits for it. */
 static void rings(void)
 {
     bool urgent = !TAILQ_EMPTY(&device.queue);
@@ -258,7 +258,7 @@ HOST_TEST(none_is_lost_or_told_of_twice)
     CHECK(resets > SEEDS / 4 && device.failed > SEEDS / 4 && device.retried > SEEDS && spared > SEEDS / 4);
 }
 
-/* The same where a driver leaves what is over until it is reaped, which a reset may come before. */
+/* The same with a driver that keeps finished requests until they are reaped; a reset may come before that. */
 HOST_TEST(none_that_lies_is_lost_or_told_of_twice)
 {
     begin();
@@ -276,7 +276,7 @@ static void submit_at(unsigned n, uint32_t lba)
 }
 
 /*
- * The handler has seen no queue and left the work to biodone, which has no time: who comes then does not wait for it.
+ * The handler has seen no queue and left the work to biodone, which does not run: a new request does not wait for it.
  */
 HOST_TEST(one_that_comes_behind_the_handler_is_started)
 {
@@ -296,7 +296,7 @@ HOST_TEST(one_that_comes_behind_the_handler_is_started)
     CHECK(request[0].told == 1 && request[1].told == 1 && !device.actives);
 }
 
-/* What lies there has been answered, however long nobody looks. */
+/* A finished request has been answered, however late it is reaped. */
 HOST_TEST(what_lies_is_not_late)
 {
     begin();
@@ -312,7 +312,7 @@ HOST_TEST(what_lies_is_not_late)
     CHECK(request[0].told == 1 && !device.actives);
 }
 
-/* Of those that the driver has, the one in place `n`. */
+/* The driver's request in place `n`. */
 static void ends(unsigned n, int error)
 {
     crit_t s = simple_lock_enter(&device.lock);
@@ -332,7 +332,7 @@ static void finish_one(void)
     finish(0);
 }
 
-/* One that the medium grants at the last try is not given up for the time-out of another. */
+/* A request that succeeds at the last try is not given up for the time-out of another. */
 HOST_TEST(a_reset_for_another_costs_no_try)
 {
     begin();
@@ -353,7 +353,7 @@ HOST_TEST(a_reset_for_another_costs_no_try)
     CHECK(request[1].told == 1 && request[1].io.error == 0);
 }
 
-/* A drive that answers nothing any more is found out, however many wait for it. */
+/* A drive that no longer answers is detected, however many requests wait for it. */
 HOST_TEST(a_dead_drive_ends_all_requests)
 {
     begin();
@@ -369,7 +369,7 @@ HOST_TEST(a_dead_drive_ends_all_requests)
     CHECK(device.timed_out - begun <= 2 * BLOCK_TRIES * REQUESTS);
 }
 
-/* What comes behind the elevator waits for its next way up. */
+/* A request behind the elevator waits for its next way up. */
 HOST_TEST(the_elevator_goes_up)
 {
     static const uint32_t comes[] = {500, 100, 600, 499, 700, 500}, starts[] = {500, 600, 700, 100, 499, 500};
@@ -386,11 +386,11 @@ HOST_TEST(the_elevator_goes_up)
     CHECK(!device.actives);
 }
 
-/* Two that ask for one thing over and over, one of them always while the other is under way: a third gets his turn. */
+/* Two that request one sector over and over, one always while the other is under way: a third gets its turn. */
 static void others_come(unsigned op, uint32_t lba, uint32_t third)
 {
     unsigned turns = 0;
-    submit_at(2, 500); /* the elevator stands in the midst */
+    submit_at(2, 500); /* the elevator is in the middle */
     for (unsigned n = 0; n < 2; n++) {
         request[n].io = (struct block_io){.op = (uint8_t)op, .lba = lba, .count = 1, .data = sector, .done = told};
         CHECK_EQUAL(block_submit(&device, &request[n].io), 0);
@@ -426,7 +426,7 @@ HOST_TEST(flushes_one_behind_the_other_do_not_keep_the_elevator)
     others_come(BLOCK_FLUSH, 0, 600);
 }
 
-/* As many as it takes at once, one behind the other: the last one waits for all of them, and is not late. */
+/* As many as it takes at once, worked off in sequence: the last one waits for all of them, and is not late. */
 HOST_TEST(who_waits_for_others_is_not_late)
 {
     begin();
@@ -444,7 +444,7 @@ HOST_TEST(who_waits_for_others_is_not_late)
     CHECK(!device.actives && request[DEPTH - 1].told == 1);
 }
 
-/* Others are answered all the time, one is not. */
+/* Other requests are answered all the time, one is not. */
 HOST_TEST(one_without_an_answer_among_others_is_late)
 {
     begin();

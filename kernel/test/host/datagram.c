@@ -1,6 +1,6 @@
 /*
  * Datagram sockets, frame by frame: which socket gets a datagram, against a model of sockets; what is sent; frames of
- * any content, and memory that is out. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c
+ * any content; no memory. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c
  * net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
@@ -14,7 +14,7 @@
 
 #define SOCKETS 12
 #define WAITING_MOST 40
-#define HOSTILE_FRAMES 100000 /* as many times more as HOST_TIMES says */
+#define HOSTILE_FRAMES 100000 /* times HOST_TIMES */
 
 const bool if_ether_in_threads = true; /* though TCP is not part of this unit */
 static struct random dice;
@@ -69,7 +69,7 @@ static uint32_t tcp_is_told;
 
 void tcp_told(const struct told *of)
 {
-    tcp_is_told += 1 + (get32(of->header) & 0) + (get32(of->header + 4) & 0); /* all that is promised is there */
+    tcp_is_told += 1 + (get32(of->header) & 0) + (get32(of->header + 4) & 0); /* all promised bytes are there */
 }
 
 void poll_wakeup(void)
@@ -83,7 +83,7 @@ void thread_wakeup(const void *channel)
     (void)channel;
 }
 
-static int (*sleeps)(void); /* what happens while somebody waits: whether that is interrupted */
+static int (*sleeps)(void); /* what happens while a thread waits: whether it is interrupted */
 
 int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock)
 {
@@ -148,19 +148,19 @@ static uint32_t sum_of(const uint8_t *p, uint32_t length, uint32_t sum)
     return sum;
 }
 
-static struct mbuf *last; /* that was sent; the caller of `sent_one` frees it */
+static struct mbuf *last; /* the last one sent; the caller of `sent_one` frees it */
 static unsigned sent;
 
 static uint8_t sent_data[IP_MOST] __attribute__((aligned(8))); /* of the last datagram, whatever fragments it had */
 static uint32_t sent_length;
 static bool sent_more;
 
-/* Fragments are sent one after the other, each but the last as long as may be. */
+/* Fragments are sent in order, each but the last as long as possible. */
 static void keep_data(const uint8_t *ip)
 {
     uint32_t at = (get16(ip + 6) & IP_OFFSET) * 8, n = get16(ip + 2) - IP_HEADER;
     CHECK_EQUAL(sum_of(ip, IP_HEADER, 0), 0xffff);
-    CHECK(at == (sent_more ? sent_length : 0)); /* and each follows one that says so */
+    CHECK(at == (sent_more ? sent_length : 0)); /* each follows one with "more fragments" */
     sent_more = get16(ip + 6) & IP_MORE;
     CHECK(n == IP_PART || !sent_more);
     memcpy(sent_data + at, ip + IP_HEADER, n);
@@ -193,7 +193,7 @@ void loop_output(struct mbuf *m)
 
 static uint8_t packet[IP_MTU + 200] __attribute__((aligned(8)));
 
-/* A packet with a datagram; its length. `sums`: with a checksum of its own. */
+/* A packet with a datagram; returns its length. `sums`: the datagram has a checksum. */
 static uint32_t make(uint32_t from, uint32_t fport, uint32_t to, uint32_t lport, uint32_t bytes, bool sums)
 {
     uint32_t length = UDP_HEADER + bytes;
@@ -216,7 +216,7 @@ static uint32_t make(uint32_t from, uint32_t fport, uint32_t to, uint32_t lport,
     return IP_HEADER + length;
 }
 
-/* As the interface hands it over: with its Ethernet header before it, filled up to the least length. */
+/* As the interface passes it on: with its Ethernet header before it, padded to the least length. */
 static void input(uint32_t length)
 {
     struct mbuf *m = m_get();
@@ -260,18 +260,18 @@ static void all_has_gone(void)
 
 /* Tests ------------------------------------------------------------------------------------------------------------ */
 
-/* What the model keeps of a socket: its ends, and the numbers of the datagrams that wait there. */
+/* A socket in the model: its ends, and the numbers of the datagrams in its queue. */
 static struct kept {
     struct file file;
     struct ends ends;
-    uint32_t bound; /* the address that it is bound to */
-    uint32_t made; /* its number: of two that fit alike, the younger one gets what comes */
+    uint32_t bound; /* its local address */
+    uint32_t made; /* its number: of two that match equally, the younger one gets the datagram */
     uint32_t first, count, room, number[WAITING_MOST], faddr[WAITING_MOST], fport[WAITING_MOST];
 } kept[SOCKETS];
 
 static const uint32_t PLACES[] = {0, OUR_IP, 0x7f000001u}, PORT[] = {7, 8, 9};
 
-/* The socket for a datagram, by the rule as it is told: connected before not, of the address before of any. */
+/* The socket for a datagram, by the documented rule: connected before unconnected, bound to the address before any. */
 static struct kept *fitting(uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
 {
     struct kept *best = 0;
@@ -407,7 +407,7 @@ HOST_TEST(what_is_sent_has_headers_that_others_can_read)
         CHECK_EQUAL(get32(ip + 12), OUR_IP);
         CHECK_EQUAL(get32(ip + 16), PEER_IP);
         CHECK(get16(udp) >= PORT_FIRST);
-        CHECK_EQUAL(get16(udp), datagram_ends(f.data).lport); /* the same for all that it sends */
+        CHECK_EQUAL(get16(udp), datagram_ends(f.data).lport); /* one port for all that it sends */
         CHECK_EQUAL(get16(udp + 2), 53);
         CHECK_EQUAL(get16(udp + 4), UDP_HEADER + n);
         CHECK(!memcmp(udp + UDP_HEADER, user, n));
@@ -535,12 +535,12 @@ HOST_TEST(a_read_waits_for_a_datagram_the_end_or_a_signal)
     sleeps = a_signal_comes;
     CHECK_EQUAL(read_some(4), -ERESTART);
     sleeps = both_come;
-    CHECK_EQUAL(read_some(40), 9); /* what has come is not lost to a signal */
+    CHECK_EQUAL(read_some(40), 9); /* a signal loses no datagram */
     one_comes();
     sleeps = a_signal_comes;
     struct transfer bad = {.at = 4, .left = 40};
     CHECK_EQUAL(datagram_ops.read(&waiting, &bad), -EFAULT);
-    CHECK_EQUAL(read_some(40), 9); /* nor to a bad address */
+    CHECK_EQUAL(read_some(40), 9); /* nor does a bad address */
     waiting.flags = O_NONBLOCK;
     CHECK_EQUAL(read_some(4), -EAGAIN);
     waiting.flags = 0;
@@ -566,7 +566,7 @@ HOST_TEST(who_is_connected_hears_once_that_nobody_is_there)
     begin(9);
     waiting = file_for(datagram_create(), 0);
     CHECK_EQUAL(datagram_bind(waiting.data, 0, 7), 0);
-    nobody_has_the_port(); /* it is connected with nobody */
+    nobody_has_the_port(); /* it is not connected */
     CHECK_EQUAL(datagram_ops.poll(&waiting, USER_POLLIN), 0);
     CHECK_EQUAL(datagram_connect(waiting.data, PEER_IP, 53), 0);
     sleeps = nobody_has_the_port;
@@ -581,9 +581,9 @@ HOST_TEST(who_is_connected_hears_once_that_nobody_is_there)
     CHECK_EQUAL(value, ECONNREFUSED);
     nobody_has_the_port();
     one_comes();
-    CHECK_EQUAL(read_some(40), 9); /* what has come comes first */
+    CHECK_EQUAL(read_some(40), 9); /* a received datagram comes first */
     CHECK_EQUAL(datagram_connect(waiting.data, PEER_IP, 54), 0);
-    nobody_has_the_port(); /* of another one */
+    nobody_has_the_port(); /* of another socket */
     CHECK_EQUAL(datagram_ops.poll(&waiting, 0), USER_POLLERR);
     datagram_ops.close(&waiting);
     all_has_gone();
@@ -613,7 +613,7 @@ HOST_TEST(datagrams_of_any_size_cross_the_loop_back)
     all_has_gone();
 }
 
-/* RFC 1122, 3.2.1.3: what says that it is from where no other host can be is nobody's, whatever socket waits. */
+/* RFC 1122, 3.2.1.3: a datagram with an impossible source address goes to no socket. */
 HOST_TEST(what_came_from_no_other_host_is_nobodys)
 {
     static const uint32_t senders[] = {PEER_IP,     0x0a0000feu,      0x08080808u, 0,           OUR_IP,
@@ -634,7 +634,7 @@ HOST_TEST(what_came_from_no_other_host_is_nobodys)
     all_has_gone();
 }
 
-/* Whatever address of its own a host sends to: that nobody has the port is heard. */
+/* Whatever address of its own a host sends to: it hears that no socket has the port. */
 HOST_TEST(who_sends_to_the_own_host_hears_that_nobody_is_there)
 {
     static const uint32_t own[] = {OUR_IP, 0x7f000001u, 0x7f000009u};
@@ -652,8 +652,8 @@ HOST_TEST(who_sends_to_the_own_host_hears_that_nobody_is_there)
 }
 
 /*
- * A queue that is empty takes one of any length, and more as long as their memory is not more than it may have;
- * what is read leaves as much. Memory that is out at any place costs that datagram and nothing else.
+ * An empty queue takes one datagram of any length, and more as long as their memory stays within its limit; reading
+ * frees as much. A failed allocation, at any place, loses that datagram and nothing else.
  */
 HOST_TEST(long_datagrams_wait_while_there_is_room)
 {
@@ -695,7 +695,7 @@ HOST_TEST(long_datagrams_wait_while_there_is_room)
     all_has_gone();
 }
 
-/* Whoever has said that all are meant may send to all: a frame to all, and this host is one of them. */
+/* A socket with SO_BROADCAST may send to all: a broadcast frame, which this host receives, too. */
 HOST_TEST(what_is_sent_to_all_goes_to_all)
 {
     static const uint32_t all[] = {0x0a0000ffu, INADDR_BROADCAST};
@@ -713,7 +713,7 @@ HOST_TEST(what_is_sent_to_all_goes_to_all)
             CHECK_EQUAL(get32(last->m_data + ETHER_HEADER + 16), all[i]);
             CHECK_EQUAL(get32(last->m_data + ETHER_HEADER + 12), OUR_IP);
             CHECK_EQUAL(read_some(100), listens ? 5 : -EAGAIN);
-            CHECK_EQUAL(net_counts().icmp_errors, 0); /* nobody is told that a port is nobody's */
+            CHECK_EQUAL(net_counts().icmp_errors, 0); /* no error says that a port is unused */
             if (!listens) {
                 datagram_ops.close(&f);
                 f = file_for(datagram_create(), O_NONBLOCK);
@@ -733,7 +733,7 @@ HOST_TEST(what_is_sent_to_all_goes_to_all)
     all_has_gone();
 }
 
-/* What came for all goes to each socket that it fits, whoever has no room; to none that has another address. */
+/* A broadcast goes to each matching socket, even if others have no room; to none that has another address. */
 HOST_TEST(what_comes_for_all_goes_to_all)
 {
     struct file files[6];
@@ -764,13 +764,13 @@ HOST_TEST(what_comes_for_all_goes_to_all)
     all_has_gone();
 }
 
-/* The packet becomes what an ICMP error quotes; the length with that. */
+/* Turns the packet into what an ICMP error quotes; returns the new length. */
 static uint32_t make_error(uint32_t length)
 {
     static const uint8_t types[] = {3, 3, 11, 12, 5};
     uint8_t *icmp = packet + IP_HEADER;
     memmove(icmp + 8, packet, length);
-    uint32_t from = get32(packet + 12); /* it went from here to there */
+    uint32_t from = get32(packet + 12); /* the quoted packet went the other way */
     put32(icmp + 8 + 12, get32(packet + 16));
     put32(icmp + 8 + 16, from);
     uint32_t port = get16(icmp + 8 + IP_HEADER);
@@ -789,7 +789,7 @@ static uint32_t make_error(uint32_t length)
 }
 
 /*
- * Good datagrams, and errors about some, with bytes changed, cut or added, and anything at all; sockets read, or not.
+ * Good datagrams, and errors about some, with bytes changed, cut or added, and random frames; sockets read, or do not.
  */
 HOST_TEST(packets_of_any_content_take_nothing_down_and_leave_nothing)
 {

@@ -55,7 +55,7 @@ static struct file {
 static struct vm_map *map;
 static struct elf_program program;
 
-/* Whether user mode may do that there. */
+/* Whether user mode has these rights there. */
 static bool has(uint32_t address, unsigned rights)
 {
     struct vm_region r;
@@ -84,7 +84,7 @@ static int piece(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
 
 static int load(const void *file, uint32_t size)
 {
-    static bool by_pieces; /* each time the other way */
+    static bool by_pieces; /* alternates */
     const struct elf_file in_memory = {.bytes = file, .size = size},
                           on_disk = {.size = size, .read = piece, .with = (void *)file};
     make_map();
@@ -122,7 +122,7 @@ HOST_TEST(a_sound_program_is_loaded)
     vm_map_release(map);
 }
 
-/* What is wrong in each, and nothing else is. */
+/* The only thing that is wrong in each. */
 static const struct {
     const char *what;
     uint16_t at, size;
@@ -163,7 +163,7 @@ HOST_TEST(a_wrong_program_is_refused)
     }
 }
 
-/* Its length and its place within a page make a short one, all round the addresses. */
+/* Its length and its place within a page wrap round the addresses to a short one. */
 HOST_TEST(a_segment_all_round_the_addresses_is_refused)
 {
     struct file file = sound;
@@ -173,7 +173,7 @@ HOST_TEST(a_segment_all_round_the_addresses_is_refused)
     vm_map_release(map);
 }
 
-/* In memory of just its size, so that the sanitizer sees a byte too far. */
+/* In memory of exactly its size, so that the sanitizer sees an access beyond. */
 HOST_TEST(a_program_that_is_cut_short_is_refused)
 {
     for (uint32_t size = 0; size < sizeof sound - 1; size++) {
@@ -201,7 +201,7 @@ HOST_TEST(damage_does_no_harm)
     CHECK(loaded > 1000 && loaded < 19000 * host_times());
 }
 
-/* At and near every edge that there is. */
+/* At and near every edge. */
 static uint32_t near_an_edge(struct random *random)
 {
     static const uint32_t edge[] = {

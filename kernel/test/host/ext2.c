@@ -1,6 +1,6 @@
 /*
- * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its
- * own e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
+ * ext2 and the buffer cache, on images that the host's mke2fs makes and its e2fsck checks; the host's file system does
+ * the same operations. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
  * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c
  * lock/simple_lock.c lib/printf.c lib/bootargs.c. Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
@@ -30,7 +30,7 @@
 #define RAM_PAGES PAGES
 
 #include "test/host/ram.h"
-/* Of an image and of its indexes' hashes: mke2fs would draw them. HASH_SEED of the environment gives another. */
+/* Of an image and of its indexes' hashes: mke2fs would draw them at random. HASH_SEED in the environment changes it. */
 #define SAME_UUID "${HASH_SEED:-00000000-0000-4000-8000-000000000001}"
 
 char bootargs[64];
@@ -46,11 +46,11 @@ static struct {
     struct bufrun *run;
 } pending[128];
 static unsigned pendings;
-static unsigned requests; /* that the device has had */
+static unsigned requests; /* to the device */
 static uint32_t bad_sector = UINT32_MAX; /* cannot be read or written */
-static uint64_t writes_left = UINT64_MAX; /* before the power goes: what comes then is lost, and not told */
-static void (*written)(uint32_t sector, const uint8_t *data, uint32_t size); /* or 0: told of each write that is over */
-static bool (*transfer_fails)(const struct buf *bp); /* or 0: asked of each block before it is moved */
+static uint64_t writes_left = UINT64_MAX; /* before a power cut: later writes are lost without an error */
+static void (*written)(uint32_t sector, const uint8_t *data, uint32_t size); /* or 0: called after each write */
+static bool (*transfer_fails)(const struct buf *bp); /* or 0: called before each block is transferred */
 
 void event_post(struct event *e)
 {
@@ -76,7 +76,7 @@ static int move_block(struct buf *bp)
 static void one_ends(void)
 {
 #if UNIX_SERIAL
-    CHECK_EQUAL(sync_hart()->level, SPL_NONE); /* else the interrupt is kept out */
+    CHECK_EQUAL(sync_hart()->level, SPL_NONE); /* else the interrupt is masked */
     sync_hart()->intr_depth++;
     crit_t s = crit_sec_enter(SPL_BIO);
 #endif
@@ -85,7 +85,7 @@ static void one_ends(void)
     struct bufrun *run = pending[i].run;
     pending[i] = pending[--pendings];
     if (run) {
-        for (uint32_t n = 0; n < run->count && !run->error; n++) { /* what is behind a bad sector is not come to */
+        for (uint32_t n = 0; n < run->count && !run->error; n++) { /* sectors behind a bad one are not reached */
             CHECK_EQUAL(run->buf[n]->sector, run->buf[0]->sector + n * (run->buf[0]->size / SECTOR_SIZE));
             CHECK(!(run->buf[n]->flags & B_READ) == run->write && run->buf[n]->flags & B_ASYNC);
             run->error = move_block(run->buf[n]);
@@ -217,7 +217,7 @@ static void clean_up(void)
     disk = 0;
 }
 
-/* An image of `kib` KiB, made with `options`, and a folder `there` beside it that the host keeps alike. */
+/* An image of `kib` KiB, made with `options`, and a folder `there` beside it with the same contents on the host. */
 static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t inodes, uint32_t seed)
 {
     chance = random_from(seed, 1);
@@ -268,7 +268,7 @@ static void end(void)
     fsck();
 }
 
-/* The same to both ------------------------------------------------------------------------------------------------- */
+/* Operations on both ----------------------------------------------------------------------------------------------- */
 
 static int host(int result)
 {
@@ -443,7 +443,7 @@ HOST_TEST(files_of_every_indirection)
     }
     same_tree(".");
     uint8_t end_of[] = "end";
-    uint64_t far = (12ull + 256 + 65536 + 5) * 1024; /* behind the double indirect ones */
+    uint64_t far = (12ull + 256 + 65536 + 5) * 1024; /* behind the double indirect blocks */
     BOTH("far", pwrite_ours("far", far, end_of, 3), pwrite_theirs("far", far, end_of, 3));
     BOTH("cut", truncate_ours("far", far - 300 * 1024ull), truncate("far", far - 300 * 1024ull));
     same("far");
@@ -595,7 +595,7 @@ static struct ext2_inode *inode_at(uint32_t number)
                                  (number - 1) % per * inode_size_on_disk());
 }
 
-/* Those that follow each other in pairs have one block then. How many files have one in the end. */
+/* Each two files in a row then share a block. Returns how many files have one in the end. */
 static unsigned share_attributes(void)
 {
     const struct ext2_super *s = (const struct ext2_super *)(disk + 1024);
@@ -610,7 +610,7 @@ static unsigned share_attributes(void)
             ip->attributes = before->attributes;
         before = ip;
     }
-    write_image(); /* e2fsck counts who has which */
+    write_image(); /* e2fsck counts the references */
     shell("PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; e2fsck -fy %s; [ $? -le 1 ] && { debugfs -w -R "
           "'rmdir lost+found' %s; true; }",
           image, image);
@@ -626,8 +626,8 @@ static void mount_there(void)
 }
 
 /*
- * What others have made, and this kernel does not: attributes in inodes and in blocks, shared ones, directories with a
- * hash tree.
+ * What other systems make, and this kernel does not: attributes in inodes and in blocks, shared ones, directories with
+ * a hash tree.
  */
 static void random_operations_on_what_others_made(bool journal, const char *options, uint32_t buffers)
 {
@@ -656,7 +656,7 @@ static void random_operations_on_what_others_made(bool journal, const char *opti
     fsck();
     mount_there();
     same_tree(".");
-    for (unsigned i = 0; i < 40; i++) { /* some of them go, by their kind, in any order */
+    for (unsigned i = 0; i < 40; i++) { /* some are removed, by their kind, in any order */
         char name[100];
         unsigned n = random_below(&chance, 40), kind = random_below(&chance, 3);
         snprintf(name, sizeof name, "%c%060u", "fdl"[kind], n);
@@ -683,7 +683,7 @@ HOST_TEST(random_operations_on_attributes_with_a_journal)
     random_operations_on_what_others_made(true, "-b 1024 -I 128 -N 1024 -g 2048", 90);
 }
 
-/* All the blocks of attributes are free when the files are gone, and the inodes that come behind have none. */
+/* All blocks of attributes are free after the files are removed, and new inodes in their place have none. */
 HOST_TEST(attributes_go_with_their_file)
 {
     for (unsigned way = 0; way < 4; way++) {
@@ -739,7 +739,7 @@ HOST_TEST(attributes_go_with_their_file)
     }
 }
 
-/* A block of attributes that is none, or is somebody else's: an error, and nothing of it is free. */
+/* A block of attributes that is not one, or is in other use: an error, and nothing is freed. */
 HOST_TEST(attributes_that_are_wrong_stay)
 {
     for (unsigned wrong = 0; wrong < 5; wrong++) {
@@ -782,7 +782,7 @@ HOST_TEST(attributes_that_are_wrong_stay)
     }
 }
 
-/* Copies of the superblock where sparse_super2 has them, and nowhere else: what lies there else is a file's. */
+/* Copies of the superblock only where sparse_super2 has them: the other places belong to files. */
 HOST_TEST(copies_of_the_superblock_are_where_the_features_say)
 {
     static const char *const of[] = {"none,filetype", "none,filetype,sparse_super", "none,filetype,sparse_super2",
@@ -837,7 +837,7 @@ HOST_TEST(times_before_1970_are_less_than_0)
     end();
 }
 
-/* Each kind of name, with and without a slash behind it, in each call by path: all give what the host's own give. */
+/* Each kind of name, with and without a slash at its end, in each call by path: all return what the host's return. */
 static const char *const kinds[] = {"m", "f", "e", "d", "lf", "le", "ld", "lm", "ll"};
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -846,7 +846,7 @@ static void make_kinds(void)
     static const char *const files[] = {"new", "m", "f", "lf", "le", "ld", "lm", "ll", "e/x", "d/x"};
     static const char *const folders[] = {"m/e", "m", "new", "e", "d/e", "d", "lm"};
     static const char *const links[][2] = {{"f", "lf"}, {"e", "le"}, {"d", "ld"}, {"m", "lm"}, {"ll", "ll"}};
-    for (unsigned round = 0; round < 2; round++) { /* what is a folder now may have files of another one */
+    for (unsigned round = 0; round < 2; round++) { /* a folder may now have another one's files */
         for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++) {
             char below[32];
             snprintf(below, sizeof below, "%s/x", folders[i]);
@@ -1023,7 +1023,7 @@ HOST_TEST(a_removed_file_stays_while_it_is_open)
     end();
 }
 
-/* Whoever looks for room takes it off while somebody has it, and who changed it says so to the last one. */
+/* A search for room takes it off the list while it is in use, and its changer tells the last user. */
 HOST_TEST(an_inode_that_nobody_has_is_on_the_list_once)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 3, 1);
@@ -1083,7 +1083,7 @@ HOST_TEST(a_pointer_to_what_is_the_file_systems_own_is_not_written_to)
     end();
 }
 
-/* As it may be when a device gets another file system. */
+/* As may happen when a device gets another file system. */
 HOST_TEST(a_block_of_another_size_is_read_again)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -1099,7 +1099,7 @@ HOST_TEST(a_block_of_another_size_is_read_again)
     end();
 }
 
-/* Until it is full, and all of it back: what does not fit is -ENOSPC, what was there stays right. */
+/* Fills it and frees all again: what does not fit gives -ENOSPC, existing contents stay right. */
 HOST_TEST(a_full_device)
 {
     begin(256, "-b 1024 -I 128 -N 32", 16, 40, 1);
@@ -1142,7 +1142,7 @@ HOST_TEST(a_full_device)
     end();
 }
 
-/* What a write that ends early had taken goes back: nothing hangs behind a file's end, nor stays when the file goes. */
+/* A write that ends early frees what it allocated: no block is left behind a file's end, or after its removal. */
 static int move_fails(struct uio *uio, void *data, uint32_t n)
 {
     (void)uio, (void)data, (void)n;
@@ -1173,7 +1173,7 @@ HOST_TEST(a_write_that_cannot_read_its_source)
     end();
 }
 
-/* A directory that was removed while it is in use leads nowhere, and nothing about it is wrong. */
+/* A directory that was removed while in use has no entries, and no operation on it does harm. */
 HOST_TEST(a_removed_directory_leads_nowhere)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -1206,7 +1206,7 @@ HOST_TEST(a_device_is_mounted_once)
     end();
 }
 
-/* What sync has said is there after a power cut, files that are still open included. */
+/* What sync has acknowledged is there after a power cut, files that are still open included. */
 HOST_TEST(sync_writes_open_files)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -1223,7 +1223,7 @@ HOST_TEST(sync_writes_open_files)
     vrele(vp);
 }
 
-/* What is on the device, whatever is still in buffers. */
+/* What is on the device, without what is only in buffers. */
 static const uint8_t *on_disk(const struct ext2 *fs, uint32_t block)
 {
     return disk + (size_t)block * fs->block_size;
@@ -1236,7 +1236,7 @@ static const struct ext2_inode *inode_on_disk(const struct inode *ip)
                                        (ip->number - 1) * ip->fs->inode_size);
 }
 
-/* Nothing on the device points to what is not there yet, or is free already. */
+/* Nothing on the device points to what is not written yet, or already free. */
 HOST_TEST(what_points_is_written_behind_what_it_points_to)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
@@ -1265,7 +1265,7 @@ HOST_TEST(what_points_is_written_behind_what_it_points_to)
     end();
 }
 
-/* What happens at the device, in order: a sector that is written, or a flush (-1). */
+/* The device's operations, in order: a sector that is written, or a flush (-1). */
 static int64_t happened[256];
 static unsigned happened_count;
 
@@ -1303,7 +1303,7 @@ static bool flush_behind(unsigned from)
     return found;
 }
 
-/* Without a journal: what a drive's cache could turn about has a flush in between. */
+/* Without a journal: a flush lies between writes that a drive's cache could reorder. */
 HOST_TEST(what_must_not_be_turned_about_is_flushed_between)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
@@ -1316,15 +1316,15 @@ HOST_TEST(what_must_not_be_turned_about_is_flushed_between)
     written = a_write_happened;
     CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
     CHECK_EQUAL(namei(0, "f", true, &vp), 0);
-    uint32_t last; /* it is not whole, so delayed */
+    uint32_t last; /* not a whole block, so delayed */
     CHECK_EQUAL(ext2_bmap(INODE(vp), 19, false, &last, 0, 0), 0);
     happened_count = 0;
     CHECK_EQUAL(vfs_make(0, "g", VREG, 0644, 0, 0),
-                0); /* its inode is in the same block: so is what leads to f's contents */
+                0); /* its inode is in the same block as the one that leads to f's contents */
     unsigned written_last = write_of(fs, last, 0), pointed = write_of(fs, inodes, 0);
     CHECK(written_last < pointed && !flush_behind(pointed) && flush_behind(written_last));
     happened_count = 0;
-    CHECK_EQUAL(vfs_truncate(vp, 500), 0); /* its blocks are not free before it has none */
+    CHECK_EQUAL(vfs_truncate(vp, 500), 0); /* its blocks are freed after it has none */
     CHECK(flush_behind(write_of(fs, inodes, 0)));
     vrele(vp);
     happened_count = 0;
@@ -1342,7 +1342,7 @@ HOST_TEST(what_must_not_be_turned_about_is_flushed_between)
     end();
 }
 
-/* With a journal: contents, flush, the log, flush, its commit, flush; and nothing else is written where it belongs. */
+/* With a journal: contents, flush, the log, flush, its commit, flush; and nothing is written to its place. */
 HOST_TEST(a_commit_is_the_last_of_its_transaction)
 {
     with_a_journal();
@@ -1378,7 +1378,7 @@ HOST_TEST(a_commit_is_the_last_of_its_transaction)
 }
 
 /*
- * Pointers that all lead to one block, themselves included: what is wrong is noticed before all of them are gone along.
+ * Pointers that all lead to one block, their own included: the error is noticed before all of them have been followed.
  */
 HOST_TEST(a_tree_that_leads_into_itself)
 {
@@ -1401,7 +1401,7 @@ HOST_TEST(a_tree_that_leads_into_itself)
     CHECK_EQUAL(vfs_unmount_all(), 0);
 }
 
-/* A directory has no holes, so it is not larger than the device: nobody goes along it for hours. */
+/* A directory has no holes, so it is not larger than the device: no search in it takes hours. */
 HOST_TEST(a_directory_larger_than_the_device)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -1432,7 +1432,7 @@ static void remount(void)
     CHECK_EQUAL(vfs_mount_root(m), 0);
 }
 
-/* The blocks of a file that is cut stay its own if its inode cannot be written: on the device it still has them. */
+/* A file that is cut keeps its blocks if its inode cannot be written: on the device it still has them. */
 HOST_TEST(blocks_are_not_free_before_the_inode_is_written)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -1459,8 +1459,8 @@ HOST_TEST(blocks_are_not_free_before_the_inode_is_written)
 }
 
 /*
- * A directory cannot grow: the name is not there, all others are, and nothing is wrong; nor where it needs its indirect
- * block.
+ * A directory cannot grow: the name is not there, all others are, and the image is sound; also where it needs its
+ * indirect block.
  */
 HOST_TEST(a_directory_that_cannot_grow)
 {
@@ -1509,7 +1509,7 @@ HOST_TEST(a_directory_that_cannot_grow)
     }
 }
 
-/* After a power cut the counts are what they were some time before: bitmaps say what is free. */
+/* After a power cut the counts are old: the bitmaps say what is free. */
 HOST_TEST(counts_of_a_cut_are_not_believed)
 {
     begin(1024, "-b 1024 -I 128 -N 128 -g 256", 16, 20, 1);
@@ -1535,7 +1535,7 @@ HOST_TEST(counts_of_a_cut_are_not_believed)
     end();
 }
 
-/* Of one that says it was unmounted they are believed, and count down to 0. */
+/* If the superblock says that it was unmounted they are believed, and count down to 0. */
 HOST_TEST(counts_do_not_pass_below_0)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -1553,7 +1553,7 @@ HOST_TEST(counts_do_not_pass_below_0)
 
 /*
  * Transactions that debugfs writes into a journal: in one, a block twice, a revoked one, one that begins as the
- * journal's own blocks do, and one transaction without an end. e2fsck and we make the same of it, but for the
+ * journal's own blocks do, and one transaction without an end. e2fsck and this kernel replay it alike, except for the
  * superblock.
  */
 static void journalled_image(void)
@@ -1596,7 +1596,7 @@ HOST_TEST(a_journal_is_carried_out_as_by_e2fsck)
     CHECK(super->incompat & EXT2_INCOMPAT_RECOVER);
     CHECK_EQUAL(disk[3000 * 1024], 0);
     struct mount *m;
-    CHECK_EQUAL(ext2_mount(&device, true, &m), -EINVAL); /* not for reading alone */
+    CHECK_EQUAL(ext2_mount(&device, true, &m), -EINVAL); /* not read-only */
     remount();
     CHECK_EQUAL(vfs_unmount_all(), 0);
     CHECK(!(super->incompat & EXT2_INCOMPAT_RECOVER));
@@ -1640,7 +1640,7 @@ HOST_TEST(damaged_journals)
 }
 
 /*
- * With a journal: until it is committed, what has been freed is nobody's; and if it is all that is left, it is
+ * With a journal: freed blocks cannot be allocated until their transaction is committed; if no others are left, it is
  * committed.
  */
 HOST_TEST(what_is_freed_is_held_until_the_commit)
@@ -1670,7 +1670,7 @@ HOST_TEST(what_is_freed_is_held_until_the_commit)
     end();
 }
 
-/* With a journal: contents where a directory was are not what the log has of it, after a crash. */
+/* With a journal: a crash does not replace a file's contents by the directory that the log has of that block. */
 HOST_TEST(what_is_revoked_does_not_come_back)
 {
     with_a_journal();
@@ -1704,7 +1704,7 @@ HOST_TEST(what_is_revoked_does_not_come_back)
     CHECK_EQUAL(disk[block * 1024], 'x');
 }
 
-/* Bitmaps and tables in places where a file's contents could be, or each other's: it is not mounted. */
+/* Bitmaps and tables in the place of a file's contents, or of each other: the image is not mounted. */
 HOST_TEST(what_lies_in_another_place_is_not_mounted)
 {
     begin(1024, "-b 1024 -I 128 -N 128 -g 256", 16, 20, 1);
@@ -1775,7 +1775,7 @@ HOST_TEST(limits)
     CHECK_EQUAL(INODE(vp)->disk.size, size);
     same_tree(".");
     BOTH("x", vfs_make(0, "x", VDIR, 0755, 0, 0), mkdir("x", 0755));
-    for (unsigned i = 0; i < 4; i++) { /* the last has 4 bytes less than it needs behind the others */
+    for (unsigned i = 0; i < 4; i++) { /* the last one finds 4 bytes too few behind the others */
         snprintf(name, sizeof name, i < 3 ? "x/%0244u" : "x/%0237u", i);
         BOTH(name, vfs_make(0, name, VREG, 0644, 0, 0), mknod(name, S_IFREG | 0644, 0));
     }
@@ -1803,7 +1803,7 @@ HOST_TEST(limits)
 
 static const uint8_t zeros[3000];
 
-/* Something to our file system alone, whatever comes of it; of 7 `kinds` one cuts a file. Writes begin below `far`. */
+/* A random operation on our file system only, with any result; of 7 `kinds` one cuts a file; writes begin below `far`. */
 static void any_operation(unsigned kinds, uint32_t far, const void *data, uint32_t size)
 {
     char a[PATH_MOST], b[PATH_MOST];
@@ -1833,7 +1833,7 @@ static int moves_some(struct uio *uio, void *data, uint32_t n)
     return 0;
 }
 
-/* With nothing in the cache. */
+/* With an empty cache. */
 static void mount_again(void)
 {
     CHECK_EQUAL(vfs_unmount_all(), 0);
@@ -1868,7 +1868,7 @@ static int write_long(const char *path)
     return error;
 }
 
-/* A file in sequence takes a request for many blocks; what is read elsewhere takes no more than was asked for. */
+/* Sequential reads make requests of many blocks; other reads read no more than was asked for. */
 HOST_TEST(blocks_one_behind_the_other_share_requests)
 {
     begin(2048, "-b 1024 -I 128 -N 128", 128, 20, 1);
@@ -1884,7 +1884,7 @@ HOST_TEST(blocks_one_behind_the_other_share_requests)
     CHECK_EQUAL(namei(0, "g", true, &vp[1]), 0);
     requests = 0;
     for (uint32_t at = 0; at < sizeof long_file; at += 4096)
-        for (unsigned i = 0; i < 2; i++) { /* two readers in turn, each in sequence, at places of their own */
+        for (unsigned i = 0; i < 2; i++) { /* two readers in turn, each in sequence, at different places */
             uint32_t from = (at + i * 40960) % sizeof long_file;
             CHECK_EQUAL(read_piece(vp[i], from, 4096, got[i]), 0);
             CHECK(!memcmp(got[i], long_file + from, 4096));
@@ -1908,7 +1908,7 @@ HOST_TEST(blocks_one_behind_the_other_share_requests)
     end();
 }
 
-/* Beside delayed contents lies what leads to them, and it is not in their request. */
+/* The block that leads to delayed contents lies beside them, and is not in their request. */
 HOST_TEST(a_run_ends_before_what_must_wait)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 128, 20, 1);
@@ -1916,7 +1916,7 @@ HOST_TEST(a_run_ends_before_what_must_wait)
     uint32_t block;
     for (uint32_t at = 0; at < 14 * 1024;
          at +=
-         /* the last two hang on an indirect block, which lies before them; and what is no whole block stays delayed */
+         /* an indirect block, before them, leads to the last two; and a partial block stays delayed */
          1024)
         CHECK_EQUAL(pwrite_ours("f", at, long_file, 1000), 0);
     CHECK_EQUAL(namei(0, "f", true, &vp), 0);
@@ -1935,8 +1935,8 @@ HOST_TEST(a_run_ends_before_what_must_wait)
 }
 
 /*
- * Two files that grow in turn have their blocks in rows, and what is kept for them is everybody's when there is nothing
- * else.
+ * Two files that grow in turn have their blocks in rows, and blocks reserved for them are for any file when no others
+ * are left.
  */
 HOST_TEST(blocks_are_kept_for_a_file_that_grows)
 {
@@ -1954,21 +1954,21 @@ HOST_TEST(blocks_are_kept_for_a_file_that_grows)
             broken += n && block != before + 1;
         }
     }
-    CHECK(broken < 20); /* else only the two of a call are in a row: 60 and more */
+    CHECK(broken < 20); /* else only a call's two blocks are in a row: 60 and more */
     struct ext2 *fs = INODE(vp[0])->fs;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < fs->groups; i++)
         kept += fs->group[i]->ahead_count;
     CHECK(kept);
     for (int error = 0; !error; at += 1024)
-        error = pwrite_ours("h", at, long_file + at % 1024, 1024); /* another one takes all there is */
+        error = pwrite_ours("h", at, long_file + at % 1024, 1024); /* another file takes all there is */
     CHECK_EQUAL(fs->super.free_blocks, 0);
     vrele(vp[0]);
     vrele(vp[1]);
     end();
 }
 
-/* What says which blocks are free is nobody's contents: it comes behind the flush, with what waits for that. */
+/* The bitmaps are no file's contents: they come behind the flush, with the blocks that wait for that. */
 HOST_TEST(bitmaps_go_with_what_comes_last)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 128, 20, 1);
@@ -1995,7 +1995,7 @@ HOST_TEST(bitmaps_go_with_what_comes_last)
     end();
 }
 
-/* A request for many blocks fails with one of them: that one alone is lost. */
+/* A request for many blocks fails because of one of them: only that one is lost. */
 HOST_TEST(a_bad_sector_spoils_its_own_block_alone)
 {
     begin(2048, "-b 1024 -I 128 -N 128", 128, 20, 1);
@@ -2031,7 +2031,7 @@ HOST_TEST(a_bad_sector_spoils_its_own_block_alone)
     end();
 }
 
-/* Contents that could not be written while a transaction was committed for want of room: their file's fsync says so. */
+/* Contents could not be written while a transaction was committed for lack of room: their file's fsync reports it. */
 HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
 {
     with_a_journal();
@@ -2047,7 +2047,7 @@ HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
         snprintf(name, sizeof name, "d%u", i);
         CHECK_EQUAL(vfs_make(0, name, VDIR, 0755, 0, 0), 0);
     }
-    CHECK(!incore(&device, 2 * block)); /* it has been tried */
+    CHECK(!incore(&device, 2 * block)); /* its write has been tried */
     bad_sector = UINT32_MAX;
     CHECK_EQUAL(vfs_fsync(vp), -EIO);
     CHECK_EQUAL(vfs_fsync(vp), 0);
@@ -2060,7 +2060,7 @@ static bool no_write_works(const struct buf *bp)
     return !(bp->flags & B_READ);
 }
 
-/* A log that has ended has not all that was done: each call that asks is told so, until the unmount. */
+/* A log that has ended lacks operations: each call that asks gets an error, until the unmount. */
 HOST_TEST(an_ended_log_is_told_to_whoever_asks)
 {
     with_a_journal();
@@ -2075,7 +2075,7 @@ HOST_TEST(an_ended_log_is_told_to_whoever_asks)
     transfer_fails = no_write_works;
     for (unsigned i = 0; i < 6; i++) {
         CHECK_EQUAL(i % 3 == 0 ? vfs_sync() : vfs_fsync(i % 3 == 1 ? a : b), -EIO);
-        transfer_fails = 0; /* that it could be written now changes nothing */
+        transfer_fails = 0; /* a drive that writes again changes nothing */
     }
     CHECK_EQUAL(vfs_make(0, "e", VDIR, 0755, 0, 0), -EROFS);
     vrele(a);
@@ -2087,7 +2087,7 @@ HOST_TEST(an_ended_log_is_told_to_whoever_asks)
 }
 
 /*
- * Each file that was there when a write failed is told of it, once: the one that is asked first takes it from no other.
+ * Each file that existed when a write failed reports the error, once: the first fsync does not take it from others.
  */
 HOST_TEST(an_error_of_contents_is_told_to_each_file)
 {
@@ -2135,7 +2135,7 @@ static int flush_may_fail(struct blockdev *d)
 }
 
 /*
- * A flush that fails may have lost what any file has in the drive's cache: each is told, once; the next call flushes
+ * A flush that fails may have lost what any file has in the drive's cache: each reports it, once; the next call flushes
  * again.
  */
 HOST_TEST(a_flush_that_fails_is_told_to_each_file)
@@ -2162,7 +2162,7 @@ HOST_TEST(a_flush_that_fails_is_told_to_each_file)
     vrele(vp[0]);
     vrele(vp[1]);
     end();
-    CHECK(!(((const struct ext2_super *)(disk + 1024))->state & EXT2_VALID)); /* e2fsck is to look at it */
+    CHECK(!(((const struct ext2_super *)(disk + 1024))->state & EXT2_VALID)); /* e2fsck must check it */
 }
 
 /* In pieces of 2 KiB, by a file that stays open. */
@@ -2185,8 +2185,8 @@ static uint32_t pointer_on_device_or_in_cache(struct inode *ip, uint32_t place)
 }
 
 /*
- * A file that grows call by call has its pointers set many at a time, and is the same to whoever reads, cuts or changes
- * it before.
+ * A file that grows call by call has its pointers set many at a time; reads, cuts and changes before that see the same
+ * file.
  */
 HOST_TEST(pointers_of_many_calls_are_set_together)
 {
@@ -2212,7 +2212,7 @@ HOST_TEST(pointers_of_many_calls_are_set_together)
     write_on(vp, 40960, 61440);
     CHECK(ip->append.to_set.in);
     struct uio uio;
-    uio_kernel(&uio, long_file + 50000, 100, 50000, true); /* what is there already is changed, not given anew */
+    uio_kernel(&uio, long_file + 50000, 100, 50000, true); /* existing blocks are changed, not allocated anew */
     CHECK_EQUAL(vfs_write(vp, &uio, false), 0);
     uio_kernel(&uio, long_file + 92160, 1024, 92160, true); /* behind a hole */
     CHECK_EQUAL(vfs_write(vp, &uio, false), 0);
@@ -2222,7 +2222,7 @@ HOST_TEST(pointers_of_many_calls_are_set_together)
     CHECK_EQUAL(vfs_truncate(vp, 65000), 0);
     CHECK_EQUAL(read_piece(vp, 61440, 3560, got), 0);
     CHECK(!memcmp(got, long_file + 61440, 3560));
-    CHECK_EQUAL(vfs_truncate(vp, 71680), 0); /* what was cut is not there when it is long again */
+    CHECK_EQUAL(vfs_truncate(vp, 71680), 0); /* cut contents do not return when it grows again */
     CHECK_EQUAL(read_piece(vp, 65536, 4096, got), 0);
     for (unsigned i = 0; i < 4096; i++)
         CHECK_EQUAL(got[i], 0);
@@ -2236,8 +2236,8 @@ HOST_TEST(pointers_of_many_calls_are_set_together)
 }
 
 /*
- * The block that they belong into cannot be read any more: what they lead to is lost, which fsync tells, once, and is
- * free again.
+ * The block that the pointers belong into can no longer be read: what they lead to is lost, which fsync reports, once,
+ * and is freed.
  */
 HOST_TEST(pointers_that_cannot_be_set_are_told)
 {
@@ -2250,7 +2250,7 @@ HOST_TEST(pointers_that_cannot_be_set_are_told)
     CHECK_EQUAL(vfs_fsync(vp), 0);
     write_on(vp, 20480, 30720);
     CHECK(INODE(vp)->append.to_set.in);
-    for (unsigned i = 0; i < 64; i++) /* what is in the cache goes */
+    for (unsigned i = 0; i < 64; i++) /* empties the cache */
         brelse(bread(&device, 2 * (1000 + i), 1024));
     bad_sector = 2 * INODE(vp)->disk.block[EXT2_DIRECT];
     CHECK_EQUAL(vfs_fsync(vp), -EIO);
@@ -2264,7 +2264,7 @@ HOST_TEST(pointers_that_cannot_be_set_are_told)
 }
 
 /*
- * What the device has of a bitmap whose write failed is older than what has been given since: nothing of that is given
+ * A bitmap whose write failed is old on the device and lacks later allocations: no block of those is allocated
  * twice.
  */
 HOST_TEST(nothing_is_given_twice_when_a_bitmap_was_not_written)
@@ -2311,8 +2311,8 @@ HOST_TEST(nothing_is_given_twice_when_a_bitmap_was_not_written)
 }
 
 /*
- * Metadata that are committed, and cannot be written to where they belong: the log keeps them, and nothing is changed
- * any more.
+ * Metadata that are committed, and cannot be written to their place: the log keeps them, and no operation changes
+ * anything any more.
  */
 HOST_TEST(metadata_that_only_the_log_has_stay_there)
 {
@@ -2338,8 +2338,8 @@ HOST_TEST(metadata_that_only_the_log_has_stay_there)
 }
 
 /*
- * A program's memory ends in the midst of a write of many blocks: what it did not come to is as before, or 0 where
- * nothing was.
+ * A program's memory ends in the middle of a write of many blocks: what the write did not reach is as before, or 0
+ * where nothing was.
  */
 HOST_TEST(a_write_of_many_blocks_that_ends_early)
 {
@@ -2373,8 +2373,8 @@ HOST_TEST(a_write_of_many_blocks_that_ends_early)
 }
 
 /*
- * The same behind a file's end: it is as long as what was written, which is all there, and the caller goes on behind
- * that.
+ * The same behind a file's end: the file is as long as what was written, which is all there, and the caller goes on
+ * from there.
  */
 HOST_TEST(a_write_of_many_blocks_that_ends_early_makes_a_file_longer)
 {
@@ -2405,7 +2405,7 @@ HOST_TEST(a_write_of_many_blocks_that_ends_early_makes_a_file_longer)
     end();
 }
 
-/* Every sector in turn cannot be read or written: an error, nothing held, and no panic. */
+/* Each sector in turn cannot be read or written: an error, nothing held, and no panic. */
 HOST_TEST(a_bad_sector_is_an_error)
 {
     for (bad_sector = 2; bad_sector < 400; bad_sector += 3) {
@@ -2430,7 +2430,7 @@ HOST_TEST(a_bad_sector_is_an_error)
     }
 }
 
-/* A number that was taken for a file whose inode then cannot be written: e2fsck is to look at it. */
+/* An inode number was allocated for a file whose inode then cannot be written: e2fsck must check it. */
 HOST_TEST(what_cannot_be_given_back_is_told)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 8, 12, 1);
@@ -2453,8 +2453,8 @@ HOST_TEST(what_cannot_be_given_back_is_told)
 }
 
 /*
- * Any image: bytes of a sound one changed, in what is not a file's contents. Whatever is asked of it, the worst is an
- * error; it is not checked afterwards. EXT2_IMAGES of the environment says how many.
+ * Any image: bytes of a sound one changed, outside files' contents. Every operation succeeds or gives an
+ * error; the image is not checked afterwards. EXT2_IMAGES in the environment says how many.
  */
 static bool any_entry(void *arg, const struct dirent_out *entry)
 {
@@ -2487,7 +2487,7 @@ static void visit(const char *path, unsigned depth)
     vrele(vp);
 }
 
-/* As others leave it: some of the files have attributes, which some share; a directory of three blocks has an index. */
+/* As other systems leave it: some files have attributes, which some share; a directory of three blocks has an index. */
 static void have_attributes_and_an_index(void)
 {
     FILE *commands;

@@ -1,10 +1,10 @@
 /*
- * The same as ext2.c, of the kernel that unix=beyond builds. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c
+ * The same as ext2.c, for the kernel that unix=beyond builds. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c
  * fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c
  * fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c. Options:
  * BUFFERS_BUCKETS=1 BUFFERS_SHARED=1 ALLOC_GROUPS=1 INODES_SHARED=1
  */
-#define TRANSFERS_EACH 29u /* most of it is tried by ext2.c */
+#define TRANSFERS_EACH 29u /* ext2.c tries most of them */
 #include "ext2.c"
 
 HOST_TEST(readers_share_a_buffer_and_it_is_nobody_elses_meanwhile)
@@ -46,7 +46,7 @@ HOST_TEST(a_write_in_place_wants_the_inode_for_reading_only)
     CHECK_EQUAL(host(pwrite_theirs("f", 0, text, sizeof text)), 0);
     struct vnode *vp;
     CHECK_EQUAL(namei(0, "/f", true, &vp), 0);
-    lock_read(&vp->lock); /* somebody else's */
+    lock_read(&vp->lock); /* held by another thread */
     memset(text, 'x', 400);
     CHECK_EQUAL(pwrite_ours("/f", 600, text, 400), 0);
     CHECK_EQUAL(host(pwrite_theirs("f", 600, text, 400)), 0);

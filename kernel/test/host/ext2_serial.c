@@ -1,11 +1,11 @@
 /*
- * The same as ext2.c, of the serial kernel: the ends of I/O come as interrupts, wherever the level lets them. Sources:
+ * The same as ext2.c, for the serial kernel: I/O ends with interrupts, wherever the level lets them. Sources:
  * fs/bio.c fs/freelist.c fs/serial.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c
  * fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c
  * lock/simple_lock.c lib/printf.c lib/bootargs.c. Options: UNIX_SERIAL=1 SERIAL_CHECKS=1 BUFFERS_BUCKETS=0
  * ALLOC_GROUPS=0
  */
-#define TRANSFERS_EACH 29u /* most of it is tried by ext2.c */
+#define TRANSFERS_EACH 29u /* ext2.c tries most of them */
 #include "ext2.c"
 
 #include "sched/master.h"

@@ -1,8 +1,8 @@
 /*
  * One file, read, written, cut, appended to, and mapped, at random, beside a model of it (as the file system exerciser
  * fsx does): by the open file, the vnode, ext2, the pager of files and virtual memory, with an image of the host's
- * mke2fs, which its e2fsck and debugfs look at in the end; and while it is so, the power goes. FSX_OPERATIONS of the
- * environment says how many, FSX_CUTS how many cuts. Beside that, a file that pages of memory are put into. Sources:
+ * mke2fs, which its e2fsck and debugfs check in the end; meanwhile, power cuts. FSX_OPERATIONS in the environment
+ * says how many operations, FSX_CUTS how many cuts. Besides, a file that pages are swapped to. Sources:
  * fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c file/file.c
  * fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
  * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/shared.c vm/inherited.c
@@ -122,7 +122,7 @@ static uint8_t model[MOST + PIECE], piece[PIECE];
 static uint32_t size;
 static bool mapped;
 
-/* The program's memory as the program finds it. */
+/* The program's memory as the program sees it. */
 static void to_program(uint32_t at, const void *from, uint32_t n)
 {
     CHECK_EQUAL(copyout(map, at, from, n), 0);
@@ -170,7 +170,7 @@ static void grow_model(uint32_t to)
 static uint32_t write_piece(uint32_t offset, uint32_t n, uint32_t from, bool append)
 {
     struct transfer t = {map, from, n, false};
-    if (random_below(&chance, 3) == 0) /* some of the program's pages are not there when their turn comes */
+    if (random_below(&chance, 3) == 0) /* some of the program's pages are not mapped when they are used */
         fake_forget(random_next(&chance), 4);
     if (append) {
         file->flags = O_APPEND;
@@ -186,7 +186,7 @@ static uint32_t write_piece(uint32_t offset, uint32_t n, uint32_t from, bool app
     return offset;
 }
 
-/* The file's own pages, as its mapping shows them, are read and written by the calls: at most `both` bytes. */
+/* The calls read and write the file's own pages, as its mapping shows them: at most `both` bytes. */
 static void call_with_mapped_pages(uint32_t offset, uint32_t both)
 {
     uint32_t from = random_below(&chance, size), m = MIN(size - from, both);
@@ -205,7 +205,7 @@ static void call_with_mapped_pages(uint32_t offset, uint32_t both)
     }
 }
 
-/* Behind the end there is nothing, from the next page on. */
+/* Behind the end no page is mapped, from the next one on. */
 static void look_behind_the_end(void)
 {
     int error;
@@ -235,7 +235,7 @@ static void one_operation(void)
         break;
     case 3:
     case 4:
-    case 5: /* there, or at the end */
+    case 5: /* at that place, or at the end */
         if (what == 5 && size + n > MOST)
             break;
         to_program(t.at, piece, n);
@@ -348,10 +348,10 @@ HOST_TEST(a_file_is_what_its_model_is_with_a_journal)
     file_and_model(2000);
 }
 
-/* The power goes. ------------------------------------------------------------------------------------------------- */
+/* Power cuts ------------------------------------------------------------------------------------------------------ */
 
 #define CACHED 4096u
-#define STALE 0xa5 /* in all blocks that are free at first; the model has none of it in four bytes on end */
+#define STALE 0xa5 /* in all blocks that are free at first; the model never has it in four bytes in a row */
 
 static struct {
     uint32_t sector;
@@ -429,7 +429,7 @@ static int flush_cache(struct blockdev *d)
     return 0;
 }
 
-/* Of what the next operation may change nothing is sure while it runs; when it is over, what is another than before. */
+/* While the next operation runs, no byte that it may change is sure; afterwards, none that differs from before. */
 static void operation_between_cuts(void)
 {
     uint32_t was = size;
@@ -466,7 +466,7 @@ static void power_goes(bool journal)
     uint32_t address = BUFFER;
     cuts_left = more ? (unsigned)strtoul(more, 0, 10) : 6;
     fake_journal = journal;
-    /* In each block that is free stands what a file had that is gone. */
+    /* Each free block holds what a removed file had. */
     make_image = journal
                      ? "PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; mkdir %s/d; head -c 600000 /dev/zero | "
                        "tr '\\000' '\\245' >%s/d/g; truncate -s 2304K %s/image; cd %s; "
@@ -510,7 +510,7 @@ HOST_TEST(the_power_goes_while_a_file_is_mapped_with_a_journal)
     power_goes(true);
 }
 
-/* All that the disk has room for, or none of it. */
+/* Takes all room on the disk, or frees it. */
 static void fill_disk(bool full)
 {
     static uint8_t bytes[65536];
@@ -524,7 +524,7 @@ static void fill_disk(bool full)
     vrele(vp);
 }
 
-/* A write has come so far, or to nothing. */
+/* A write was done up to there, or not at all. */
 static void written_or_not(int n, uint32_t offset, const uint8_t *bytes, uint32_t wanted)
 {
     CHECK(n <= (int)wanted);
@@ -539,8 +539,8 @@ static void written_or_not(int n, uint32_t offset, const uint8_t *bytes, uint32_
 }
 
 /*
- * A mapped file with holes on a disk that has no room for them from time to time: what was stored, written and cut is
- * so, whichever of them told of an error did nothing, and once there is room all of it is on the disk.
+ * A mapped file with holes on a disk that has no room for them from time to time: stores, writes and cuts
+ * take effect, those with an error do nothing, and once there is room all of it is on the disk.
  */
 static void full_disk_operation(bool full)
 {
@@ -579,7 +579,7 @@ static void full_disk_operation(bool full)
         grow_model(offset);
         size = offset;
         break;
-    case 7: /* behind the end, in the page that it lies in: nobody is to see it when the file grows */
+    case 7: /* behind the end, in the end's page: it must not show when the file grows */
         if (size % PAGE_SIZE)
             to_program(MAPPING + size, piece, MIN(n, PAGE_SIZE - size % PAGE_SIZE));
         break;
@@ -620,7 +620,7 @@ static void full_disk(unsigned usual)
         CHECK_EQUAL(file_read_at(file, &t, (int32_t)at), n);
         is_in_program(BUFFER, model + at, n, "in the end");
     }
-    /* what nobody has mapped any more and has no room is lost: fsync tells of it, once */
+    /* what is no longer mapped and has no room is lost: fsync reports it, once */
     CHECK_EQUAL(file->ops->truncate(file, 0), 0);
     CHECK_EQUAL(file->ops->truncate(file, 8192), 0);
     map_file();
@@ -646,7 +646,7 @@ HOST_TEST(a_disk_without_room_loses_nothing_of_a_mapped_file_with_a_journal)
     full_disk(1500);
 }
 
-/* off_t has 32 bits: the last byte is number 2^31 - 2, however it comes there. */
+/* off_t has 32 bits: the last byte is number 2^31 - 2, however it is written. */
 HOST_TEST(a_file_ends_before_two_to_the_31st)
 {
     static const struct {
@@ -693,7 +693,7 @@ static uint32_t value_of(unsigned i)
     return i * 2654435761u;
 }
 
-/* As many as there is memory for, and inodes for here; all come back. */
+/* As many as there are memory and inodes for; all are freed again. */
 HOST_TEST(files_are_mapped_as_memory_carries_them)
 {
     enum { FILES = 100, PAGES = 600 };
@@ -751,13 +751,13 @@ HOST_TEST(files_are_mapped_as_memory_carries_them)
     shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1");
 }
 
-/* A file that pages go to. ----------------------------------------------------------------------------------------- */
+/* A file for swapped pages ----------------------------------------------------------------------------------------- */
 
 #define SWAP_BLOCKS 1003u
 static uint32_t block_of_swap[SWAP_BLOCKS], failing = UINT32_MAX;
 static unsigned moved, transfers;
 
-/* Past the buffers, within the file's blocks alone. */
+/* Past the buffers, only within the file's blocks. */
 static int transfer(struct blockdev *d, bool write, uint32_t sector, uint32_t count, void *data)
 {
     uint8_t *at = disk + (size_t)sector * SECTOR_SIZE;
@@ -790,7 +790,7 @@ static int write_at(const char *path, uint32_t offset, uint32_t n)
     return error;
 }
 
-/* Of which not all blocks lie one behind the other: the two grow in turn. */
+/* Not all its blocks lie in a row: the two files grow in turn. */
 static void make_swap_file(void)
 {
     for (uint32_t n = 0, piece; n < SWAP_BLOCKS; n += piece) {
@@ -827,14 +827,14 @@ HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
     vnode->mount->read_only = true;
     CHECK_EQUAL(swap_file_on("swap"), -EROFS);
     vnode->mount->read_only = false;
-    CHECK_EQUAL(write_at("swap", 0, 1024), 0); /* delayed still */
+    CHECK_EQUAL(write_at("swap", 0, 1024), 0); /* still delayed */
     CHECK_EQUAL(swap_file_on("swap"), 0);
     CHECK_EQUAL(swap_file_on("swap"), -EBUSY);
     CHECK_EQUAL(swap_file_on("other"), -EBUSY);
     CHECK_EQUAL(write_at("swap", 5, 1), -ETXTBSY);
     CHECK_EQUAL(write_at("swap", SWAP_BLOCKS * 1024, 1), -ETXTBSY);
     CHECK_EQUAL(file->ops->truncate(file, 0), -ETXTBSY);
-    CHECK(!file->ops->object(file, &error) && error == -ETXTBSY); /* what is stored there could not be written */
+    CHECK(!file->ops->object(file, &error) && error == -ETXTBSY); /* stores there could not be written */
     uint32_t used = 0, address = BUFFER;
     CHECK_EQUAL(vm_allocate(map, &address, 2 * PAGES * PAGE_SIZE, VM_FIXED), 0);
     for (unsigned round = 0; round < 3; round++) {
@@ -846,7 +846,7 @@ HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
         CHECK_EQUAL(write_at("beside", round * 3000, 4000), 0);
         CHECK_EQUAL(vfs_sync(), 0);
         if (round == 1)
-            CHECK_EQUAL(vfs_remove(0, "swap", false), 0); /* it stays until nobody has it */
+            CHECK_EQUAL(vfs_remove(0, "swap", false), 0); /* it stays until its last user is gone */
         for (uint32_t page = 0; page < 2 * PAGES; page++)
             for (uint32_t at = 0, value; at < PAGE_SIZE; at += 1000) {
                 CHECK_EQUAL(copyin(map, &value, BUFFER + page * PAGE_SIZE + at, 4), 0);
@@ -855,7 +855,7 @@ HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
     }
     CHECK(moved > 3 * PAGES && transfers < moved);
     CHECK_EQUAL(swap_file_off(), -EBUSY);
-    failing = 4 * 20 + 2; /* a page cannot be read: an error to who wants it, and to nobody else */
+    failing = 4 * 20 + 2; /* a page cannot be read: an error for its reader, and for no other */
     for (uint32_t page = 0; page < 2 * PAGES; page++)
         used += copyin(map, &error, BUFFER + page * PAGE_SIZE, 4) == -EFAULT;
     CHECK(used <= 1);

@@ -1,4 +1,4 @@
-/* Runs the tests of one program (host.h), and what the kernel's sources find beside them on the host. */
+/* Runs the tests of one program (host.h), and defines what the kernel's sources need besides on the host. */
 #include "test/host/host.h"
 
 #include <signal.h>
@@ -40,9 +40,9 @@ unsigned hart_count = 1;
 struct hart *curhart = &harts[0];
 
 jmp_buf *host_panic_to;
-__attribute__((weak)) void (*kprintf_sink)(const char *text, unsigned n); /* of those without lib/printf.c */
+__attribute__((weak)) void (*kprintf_sink)(const char *text, unsigned n); /* in programs without lib/printf.c */
 
-/* Of those whose sources say where something was called from: nobody knows here. */
+/* For sources that ask for the place of a call: it is unknown here. */
 __attribute__((weak)) const char *symbol_of(uint32_t pc, uint32_t *offset)
 {
     (void)pc, (void)offset;
@@ -136,7 +136,7 @@ static bool passes(const struct host_test *test)
         host_failed(__FILE__, __LINE__, "no process for the test %s", test->name);
     if (!child) {
         test->fn();
-        exit(0); /* and not _exit: memory that was lost is looked for now */
+        exit(0); /* and not _exit: leaked memory is looked for now */
     }
     int status;
     waitpid(child, &status, 0);
@@ -152,7 +152,7 @@ unsigned host_times(void)
     return n > 1 ? (unsigned)n : 1;
 }
 
-/* Those that are named, or all. */
+/* Runs the tests named on the command line, or all. */
 int main(int count, char **names)
 {
     kprintf_sink = console_write;

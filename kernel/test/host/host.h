@@ -6,8 +6,8 @@
  *   Boot arguments. Sources: lib/bootargs.c lib/printf.c. Options: LOCK_DEBUG=1
  *   HOST_TEST(the_first_of_equal_keys_counts) { CHECK_EQUAL(bootargs_number("a", 1, 9), 5); }
  *
- * Each test runs in a process of its own, so it begins with the unit's initial state, and a crash ends it alone. What
- * the sources need of the kernel beside them: panic, console_write, one hart (curhart), sections without interrupts
+ * Each test runs in a process of its own, so it begins with the unit's initial state, and a crash ends only that test.
+ * Of what the sources need besides, panic, console_write, one hart (curhart), sections without interrupts
  * (scheme.h) and simple locks without waiting (spin.h) are here; a test file defines the rest as it needs it.
  * Addresses are the host's: 64 bits.
  */
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOST_PATH 64 /* bytes that a path may take */
+#define HOST_PATH 64 /* bytes of a path at most */
 
 struct host_test {
     const char *name;
@@ -37,7 +37,7 @@ void host_register(struct host_test *test);
     }                                                            \
     static void id(void)
 
-/* A check that does not hold ends the test, and says where and what. */
+/* A check that fails ends the test, and prints where and what. */
 _Noreturn void host_failed(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #define CHECK(what)                                               \
@@ -54,7 +54,7 @@ void host_check_text(const char *file, int line, const char *what, const char *i
 #define CHECK_TEXT(is, should) host_check_text(__FILE__, __LINE__, #is, is, should)
 
 /*
- * To evaluate `expression` panics, with a message that contains `part`. Locks and sections are as the panic left them.
+ * Evaluating `expression` panics, with a message that contains `part`. Locks and sections stay as the panic left them.
  */
 extern jmp_buf *host_panic_to;
 void host_check_panic(const char *file, int line, bool panicked, const char *part);
@@ -72,15 +72,15 @@ void host_check_panic(const char *file, int line, bool panicked, const char *par
     } while (0)
 
 /*
- * The environment's HOST_TIMES, or 1: how many times as long a test of random input is to be; what it does first is the
+ * The environment's HOST_TIMES, or 1: how many times longer a test of random input runs; its beginning stays the
  * same.
  */
 unsigned host_times(void);
 
-/* A new folder in TMPDIR of the environment, or in /tmp: its path, which begins with `name`, is in `folder` then. */
+/* Makes a folder in the environment's TMPDIR, or in /tmp, and puts its path, which begins with `name`, in `folder`. */
 void host_folder(char folder[HOST_PATH], const char *name);
 
-void host_layout(uint32_t seed); /* what lib/layout.h draws from, from here on */
+void host_layout(uint32_t seed); /* lib/layout.h draws from it from here on */
 
 /* What kprintf has written since the test began, or since host_output_clear. */
 const char *host_output(void);

@@ -1,6 +1,6 @@
 /*
- * A task's memory that is built a second time, object by object, from what vm/inherited.h tells of it: what the second
- * one reads is what the first had, whatever either writes; pages that an upper object has not got come from what it
+ * A task's memory is built a second time, object by object, from what vm/inherited.h says of it: the second task reads
+ * what the first had, whatever either writes; pages that an upper object lacks come from the object that it
  * shadows. Sources: vm/inherited.c vm/map.c vm/shared.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c
  * vm/swap.c vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c
  */
@@ -19,14 +19,14 @@
 #define ROUNDS 40
 #define RW (PAGE_READ | PAGE_WRITE)
 
-/* A pager whose memory is an object of the same kernel: what another node would send for it, it reads there. */
+/* A pager whose memory is an object of the same kernel: it reads there what another node would send. */
 static struct far {
     struct vm_object *object, *here;
     bool through;
 } far[MOST];
 static unsigned fars, asked, below, terminated;
 static uint8_t page[PAGE_SIZE];
-static struct vm_map *writer; /* of the file that lies below all, or 0 */
+static struct vm_map *writer; /* of the file below all objects, or 0 */
 
 static uint32_t *word(struct vm_map *map, unsigned n, unsigned rights);
 
@@ -38,7 +38,7 @@ static void far_request(uint32_t memory, vm_control_t control, uint32_t index, u
     int result = vm_object_read(far[memory].object, index, far[memory].through, page);
     CHECK(result >= 0);
     below += result;
-    if (result && writer) /* before it is looked for further down */
+    if (result && writer) /* before the search goes further down */
         *word(writer, index, PAGE_WRITE) = 6;
     CHECK_EQUAL(
         result ? vm_pager_data_unavailable(control, index, 1) : vm_pager_data_supply(control, index, page, 1, 0), 0);
@@ -53,7 +53,7 @@ static void far_terminate(uint32_t memory, vm_control_t control)
 
 static const struct vm_pager far_pager = {.name = "far", .data_request = far_request, .terminate = far_terminate};
 
-/* The object that stands for `object`, with all below it; a reference to it. */
+/* The object that represents `object`, with all below it; the caller gets a reference. */
 static struct vm_object *far_of(struct vm_object *object, struct vm_object *relative)
 {
     for (unsigned i = 0; i < fars; i++)
@@ -112,7 +112,7 @@ static void check(struct vm_map *map, const uint32_t *value)
         CHECK_EQUAL(*word(map, n, PAGE_READ), value[n]);
 }
 
-/* What the first map has: a file, which another one writes, or pages of 0. */
+/* The first map's memory: a file, which another map writes, or pages of 0. */
 static void first_memory(struct random *r, struct vm_map *map, uint32_t *mine)
 {
     static uint8_t bytes[PAGES * PAGE_SIZE];
@@ -157,7 +157,7 @@ static void round_of(struct random *r)
     for (unsigned i = 0; i < 60; i++) {
         unsigned n = random_below(r, PAGES);
         if (writer)
-            *word(writer, random_below(r, PAGES), PAGE_WRITE) = 6; /* the file changes, and no copy of it */
+            *word(writer, random_below(r, PAGES), PAGE_WRITE) = 6; /* changes the file, and no copy of it */
         switch (random_below(r, 4)) {
         case 0: *word(parent, n, PAGE_WRITE) = mine[n] = random_next(r); break;
         case 1: *word(child, n, PAGE_WRITE) = theirs[n] = random_next(r); break;

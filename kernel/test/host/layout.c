@@ -1,5 +1,5 @@
 /*
- * What is drawn from an image's layout. Sources: mem/page.c lock/simple_lock.c lib/printf.c.
+ * Random draws from an image's layout. Sources: mem/page.c lock/simple_lock.c lib/printf.c.
  */
 #include "lib/layout.h"
 
@@ -8,7 +8,7 @@
 #include "mem/page.h"
 #include "test/host/host.h"
 
-#define PAGES 70 /* that are given out; one before them says which are in the list */
+#define PAGES 70 /* that can be allocated; one before them says which are in the list */
 #define RAM_PAGES (PAGES + 1)
 #define CHOICES 16
 

@@ -1,6 +1,6 @@
 /*
- * The network stack, frame by frame, against what has to come back; and frames of any content, which take nothing
- * down and lose no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c net/icmp.c net/udp.c
+ * The network stack, frame by frame, against the answers it must send; and frames of any content, which crash
+ * nothing and lose no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c net/icmp.c net/udp.c
  * net/in_cksum.c net/ether_output.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
@@ -19,7 +19,7 @@
 #include "net/loop.h"
 #include "test/host/host.h"
 
-/* TCP is not part of this unit: its segments are of a protocol that there is not. */
+/* TCP is not part of this unit: its segments are of an unknown protocol. */
 const bool if_ether_in_threads = false;
 
 void loop_output(struct mbuf *m)
@@ -38,7 +38,7 @@ void tcp_input(struct mbuf *m, uint32_t header)
     m_free(m);
 }
 
-#define FUZZ_FRAMES 1000000 /* as many times more as HOST_TIMES says */
+#define FUZZ_FRAMES 1000000 /* times HOST_TIMES */
 #define PAGES 192
 #define RAM_PAGES PAGES
 #define OUR_IP 0x0a000002u
@@ -86,7 +86,7 @@ static void forget(void)
         m_free(sent[--sent_count]);
 }
 
-/* What the interface does with it: without its header, by its type. */
+/* As the interface does: removes the header, and passes it on by its type. */
 static void input(const uint8_t *frame, uint32_t length)
 {
     struct mbuf *m = m_get();
@@ -98,7 +98,7 @@ static void input(const uint8_t *frame, uint32_t length)
     length = MAX(length, LEAST); /* as on the wire */
     m->m_len = length;
     uint32_t type = get16(frame + 12);
-    if (type != ETHERTYPE_IP || !(get16(m->m_data + ETHER_HEADER + 6) & 0x3fff)) /* nobody may look there */
+    if (type != ETHERTYPE_IP || !(get16(m->m_data + ETHER_HEADER + 6) & 0x3fff)) /* nothing may read that */
         __asan_poison_memory_region(m->m_data + length, MBUF_BYTES - 2 - length);
     m_adj(m, ETHER_HEADER);
     if (type == ETHERTYPE_IP)
@@ -107,7 +107,7 @@ static void input(const uint8_t *frame, uint32_t length)
         arp_input(m);
     else
         m_free(m);
-    __asan_unpoison_memory_region(m->m_buf, MBUF_BYTES); /* whoever has it now */
+    __asan_unpoison_memory_region(m->m_buf, MBUF_BYTES); /* for its next owner */
 }
 
 static void header(uint8_t *frame, uint32_t type)
@@ -152,7 +152,7 @@ static uint32_t echo_frame(uint8_t *frame, uint32_t number, uint32_t bytes, uint
     return ETHER_HEADER + IP_HEADER + options + 8 + bytes;
 }
 
-/* A checksum by the book: the sum of numbers of two bytes. */
+/* A checksum by its definition: the sum of numbers of two bytes. */
 static uint32_t by_the_book(const uint8_t *p, uint32_t length)
 {
     uint32_t sum = 0;
@@ -254,8 +254,8 @@ HOST_TEST(who_is_not_known_is_asked_for_and_gets_the_last_packet)
 }
 
 /*
- * RFC 1122, 2.3.2.1: packets to who does not answer bring no flood of questions, and who is said to be away for twenty
- * minutes is asked for again; the packet that asked goes when the answer comes.
+ * RFC 1122, 2.3.2.1: packets to a host that does not answer cause no flood of requests, and a host that is silent for
+ * twenty minutes is asked for again; the packet that caused the request is sent when the answer comes.
  */
 HOST_TEST(questions_are_asked_less_and_less_often_and_answers_grow_old)
 {
@@ -293,7 +293,7 @@ HOST_TEST(questions_are_asked_less_and_less_often_and_answers_grow_old)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
-/* RFC 826 and 5227: every packet of ARP's, from every host, is answered, taken, told of or left as they say. */
+/* RFC 826 and 5227: every ARP packet, from every host, is answered, taken, reported or ignored as they say. */
 HOST_TEST(addresses_are_asked_probed_announced_and_defended)
 {
     static const uint32_t FROM[] = {0, OUR_IP, PEER_IP, PEER_IP + 5},
@@ -307,7 +307,7 @@ HOST_TEST(addresses_are_asked_probed_announced_and_defended)
                     now += 100ull * CLOCK_HZ;
                     struct net_counts before = net_counts();
                     bool usable = operation == 1 || (operation == 2 && FROM[from]), ours = FROM[from] == OUR_IP;
-                    if (known && FROM[from] && !ours) { /* by another address than it has now */
+                    if (known && FROM[from] && !ours) { /* with another address than it has now */
                         uint32_t length = arp_frame(frame, 2, FROM[from], OUR_IP);
                         frame[ETHER_HEADER + 8 + 5] = 9;
                         input(frame, length);
@@ -329,7 +329,7 @@ HOST_TEST(addresses_are_asked_probed_announced_and_defended)
                                       answered ? PEER : (const uint8_t[]){255, 255, 255, 255, 255, 255}, 6));
                     }
                     forget();
-                    /* Whom do we know now? */
+                    /* Which hosts are known now? */
                     bool learned = usable && FROM[from] && !ours && (known || TO[to] == OUR_IP);
                     struct mbuf *m = m_get();
                     m->m_data += ETHER_HEADER + 2;
@@ -348,7 +348,7 @@ HOST_TEST(addresses_are_asked_probed_announced_and_defended)
                 }
 }
 
-/* Two hosts that insist on one address do not talk of it for ever: RFC 5227, 2.4. */
+/* Two hosts that defend one address do not do so for ever: RFC 5227, 2.4. */
 HOST_TEST(an_address_is_defended_once_in_ten_seconds)
 {
     begin();
@@ -430,7 +430,7 @@ HOST_TEST(datagrams_wait_for_their_reader)
 }
 
 /*
- * Good frames with some bytes changed, and anything at all, of any length: with the checksums made right again, mostly.
+ * Good frames with some bytes changed, and random frames, of any length: mostly with the checksums corrected.
  */
 HOST_TEST(frames_of_any_content_take_nothing_down_and_lose_no_buffer)
 {
@@ -462,7 +462,7 @@ HOST_TEST(frames_of_any_content_take_nothing_down_and_lose_no_buffer)
         }
         input(frame, length);
         forget();
-        CHECK(m_in_use() <= 32); /* those that wait for an address, or the rest of their datagram */
+        CHECK(m_in_use() <= 32); /* packets that wait for an address, or for the rest of their datagram */
     }
     struct net_counts c = net_counts();
     CHECK(c.icmp_echo && c.ip_bad && c.ip_checksum && c.arp_bad && c.arp_replies && c.ip_fragments && c.icmp_bad);
@@ -510,7 +510,7 @@ static void knows_peer(uint8_t *frame)
 
 #define WHOLE_MOST (ETHER_HEADER + IP_MOST + 1)
 
-/* The answer is sent whole, or in fragments that follow each other, each as long as may be. */
+/* The answer is sent whole, or in fragments in order, each as long as possible. */
 static void answered_once(const uint8_t *whole, uint32_t data)
 {
     static uint8_t answer[WHOLE_MOST] __attribute__((aligned(8)));
@@ -569,7 +569,7 @@ HOST_TEST(fragments_in_any_order_and_twice_are_the_datagram)
     }
 }
 
-/* Over each other, with other bytes or an end elsewhere (Teardrop, Bonk): nothing comes of them, no buffer is lost. */
+/* Overlapping, with other bytes or another end (Teardrop, Bonk): no datagram is assembled, no buffer is lost. */
 HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
 {
     uint8_t frame[1600] __attribute__((aligned(8)));
@@ -581,18 +581,18 @@ HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
         input_fragment(frame, data, 0, first, 0);
         switch (random_below(&dice, 4)) {
         case 0: input_fragment(frame, data, first - 8, first + 8, 0); break; /* a part of it again, and more */
-        case 1: /* the same, but a byte */
+        case 1: /* the same, except for a byte */
             frame[ETHER_HEADER + IP_HEADER + random_below(&dice, first)] ^= 1;
             input_fragment(frame, data, 0, first, 0);
             break;
-        case 2: input_fragment(frame, first - 8, 8, first - 8, 0); break; /* whose end is before what has come */
-        default: /* an end in the midst */
+        case 2: input_fragment(frame, first - 8, 8, first - 8, 0); break; /* it ends before what has come */
+        default: /* an end in the middle */
             input_fragment(frame, data, 0, first, 0);
             input_fragment(frame, data, first, first + 8 * (1 + (data - first) / 16), 0);
             input_fragment(frame, first, 8, first, 0);
         }
         CHECK_EQUAL(net_counts().ip_fragments_bad, before + 1);
-        input_fragment(frame, data, first, data, 0); /* alone it is nothing */
+        input_fragment(frame, data, first, data, 0); /* alone it has no effect */
         CHECK_EQUAL(sent_count, 0);
         ip_forget();
         CHECK_EQUAL(m_in_use(), 0);
@@ -611,7 +611,7 @@ HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
         input(large, ETHER_HEADER + IP_HEADER + 16);
     }
     CHECK_EQUAL(net_counts().ip_fragments_bad - before, 4);
-    input_fragment(frame, data, 0, 13, 0); /* behind which no other one can begin */
+    input_fragment(frame, data, 0, 13, 0); /* no other one can begin behind it */
     CHECK_EQUAL(net_counts().ip_fragments_bad - before, 5);
     CHECK_EQUAL(m_in_use(), 0);
     input_fragment(frame, data, 0, 496, 0);
@@ -645,7 +645,7 @@ HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)
     now += 31ull * CLOCK_HZ;
     ip_slow();
     CHECK_EQUAL(net_counts().ip_timeouts, 10000);
-    CHECK(sent_count >= 7); /* of those whose first fragment has come, the host is told (RFC 1122, 3.3.2) */
+    CHECK(sent_count >= 7); /* if its first fragment has come, the host gets an error (RFC 1122, 3.3.2) */
     for (unsigned i = 0; i < sent_count; i++) {
         const uint8_t *ip = sent[i]->m_data + ETHER_HEADER, *icmp = ip + IP_HEADER;
         CHECK_EQUAL(icmp[0], 11);
@@ -658,7 +658,7 @@ HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
-/* Fragments that fill parts of long datagrams with a few bytes cost no more than their limit, and give it back. */
+/* Fragments that fill parts of long datagrams with a few bytes take no more memory than their limit, and free it. */
 HOST_TEST(a_flood_of_long_datagrams_costs_what_all_may_have)
 {
     static uint8_t frame[WHOLE_MOST] __attribute__((aligned(8))), honest[WHOLE_MOST] __attribute__((aligned(8)));
@@ -684,7 +684,7 @@ HOST_TEST(a_flood_of_long_datagrams_costs_what_all_may_have)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
-/* RFC 1122, 3.2.2: a host that asks for what is absent is told, but not of an error, nor for all, nor without end. */
+/* RFC 1122, 3.2.2: requests for what is absent get an error, ICMP errors and broadcasts do not; at a limited rate. */
 HOST_TEST(errors_are_said_of_what_one_host_has_sent_and_not_too_often)
 {
     uint8_t frame[1600] __attribute__((aligned(8)));

@@ -1,7 +1,7 @@
 /*
  * NFS, the client's file system over the server's over ext2, in one program: the same operations as on the host's file
  * system, over a wire that loses and repeats messages, in both versions; calls and answers of any content; handles of
- * files that are gone. NFS_CALLS of the environment says how many calls. Sources: nfs/server.c nfs/serve.c
+ * removed files. NFS_CALLS in the environment says how many calls. Sources: nfs/server.c nfs/serve.c
  * nfs/cache.c nfs/nfs_xdr.c nfs/rpc.c nfs/ops.c nfs/node.c nfs/mount.c fs/ext2_handle.c
  * fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c fs/ext2_ops.c
  * fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c
@@ -20,7 +20,7 @@ static struct vnode *client_root(void)
     return vp;
 }
 
-/* What ext2.c and the host do from here on they do in the folder `served`, this kernel by way of NFS. */
+/* From here on ext2.c and the host work in the folder `served`, this kernel through NFS. */
 static void begin_both(const char *from, uint32_t seed)
 {
     struct mount *m;
@@ -62,7 +62,7 @@ static void same_operations(const char *from, uint32_t seed)
     for (unsigned i = 0; i < 500; i++) {
         random_operation();
         if (i % 50 == 49)
-            same_tree("."); /* which leaves blocks and attributes of all files, for a while */
+            same_tree("."); /* afterwards blocks and attributes of all files are cached for a while */
     }
     vfs_caller_root = no_caller_root;
     CHECK(!chdir(".."));
@@ -129,7 +129,7 @@ HOST_TEST(a_file_that_is_removed_or_replaced_while_in_use_stays_until_nobody_has
     CHECK_EQUAL(read_at(vp, 0, text, 5), 5);
     CHECK(!memcmp(text, "first", 5));
     vrele(vp);
-    CHECK_EQUAL(entries_of("."), 4); /* "a", and what it was until it was replaced */
+    CHECK_EQUAL(entries_of("."), 4); /* "a", and the file that it replaced */
     CHECK_EQUAL(write_at(other, 0, "other"), 0);
     vrele(other);
     CHECK_EQUAL(entries_of("."), 3);
@@ -151,7 +151,7 @@ HOST_TEST(a_handle_of_a_file_that_is_gone_is_stale)
     CHECK_EQUAL(now.ino, attr.ino);
     vrele(other);
     CHECK_EQUAL(vfs_getattr(vp, &attr), 0); /* as it was */
-    ticks += 64 * 10000; /* what is known of its attributes is forgotten */
+    ticks += 64 * 10000; /* its cached attributes expire */
     CHECK_EQUAL(vfs_getattr(vp, &attr), -ESTALE);
     CHECK_EQUAL(write_at(vp, 0, "x"), -ESTALE);
     CHECK_EQUAL(read_at(vp, 0, text, 5), -ESTALE);
@@ -190,7 +190,7 @@ HOST_TEST(what_the_server_appends_is_read)
     CHECK_EQUAL(vfs_open(0, "served/a", VFS_WRITE, 0, &its), 0);
     CHECK_EQUAL(write_at(its, 5, " more"), 0); /* and its time of modification is the same */
     vrele(its);
-    CHECK_EQUAL(read_at(vp, 0, text, sizeof text), 5); /* what is known of it is believed */
+    CHECK_EQUAL(read_at(vp, 0, text, sizeof text), 5); /* its cached attributes are believed */
     ticks += 64 * 10000;
     CHECK_EQUAL(read_at(vp, 0, text, sizeof text), 10);
     CHECK(!memcmp(text, "first more", 10));

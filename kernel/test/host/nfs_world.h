@@ -7,7 +7,7 @@
 
 #include "test/host/host.h"
 
-#undef HOST_TEST /* those of ext2.c are its own */
+#undef HOST_TEST /* without the tests of ext2.c */
 #define HOST_TEST(id) __attribute__((unused)) static void id(void)
 #include "ext2.c"
 #undef HOST_TEST
@@ -25,7 +25,7 @@
 
 #define OWN 0x0a000003u
 
-/* What is around the two ------------------------------------------------------------------------------------------- */
+/* Surroundings of both --------------------------------------------------------------------------------------------- */
 
 static struct limit *limit_now;
 static struct nfs_mount *client;
@@ -119,17 +119,17 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
 static unsigned loses, repeats, damages; /* of a hundred messages */
 static uint8_t *answers[8];
 static uint32_t answer_sizes[8], answer_count;
-static void (*sent_call)(const uint8_t *message, uint32_t n); /* or 0: told of each */
+static void (*sent_call)(const uint8_t *message, uint32_t n); /* or 0: called for each */
 
 static uint8_t *copy_of(const uint8_t *from, uint32_t n)
 {
-    uint8_t *copy = malloc(n ? n : 1); /* as long as it is, so that reading on is noticed */
+    uint8_t *copy = malloc(n ? n : 1); /* of exactly its length, so that reading beyond is noticed */
     CHECK(copy);
     memcpy(copy, from, n);
     return copy;
 }
 
-/* A few bytes of a message are others, or it is shorter or longer. */
+/* Changes a few bytes of a message, or makes it shorter or longer. */
 static uint8_t *damaged_copy(const uint8_t *message, uint32_t *n, uint32_t from)
 {
     static const uint32_t words[] = {0,          1,    2,    3,   0x7fffffff, 0x80000000, 0xffffffff,
@@ -154,7 +154,7 @@ static uint8_t *damaged_copy(const uint8_t *message, uint32_t *n, uint32_t from)
     return copy_of(copy, *n);
 }
 
-/* What the server says to a message, as long as it is. */
+/* The server's answer to a message, of exactly its length. */
 static uint8_t *served(const uint8_t *message, uint32_t *n, uint32_t port)
 {
     static char path[NFS_PATH_MOST + 1];
@@ -204,7 +204,7 @@ void limit_end(struct limit *l)
     CHECK(l == limit_now);
 }
 
-/* Time goes on until an answer comes, or there is none. */
+/* Advances time until an answer comes, or there is none. */
 static void somebody_sleeps(struct simple_lock *interlock)
 {
     simple_unlock(interlock);

@@ -1,6 +1,6 @@
 /*
- * Pages: random calls on several harts agree with a model; what one owner wrote, nobody else changes; and pages in a
- * row are found exactly where there are some, whoever has had them before. Sources: mem/page.c lock/simple_lock.c
+ * Pages: random calls on several harts agree with a model; no other owner changes what one wrote; and pages in a
+ * row are found exactly where there are some, whatever their former owners. Sources: mem/page.c lock/simple_lock.c
  */
 #include "mem/page.h"
 
@@ -16,10 +16,10 @@
 
 #include "test/host/ram.h"
 
-/* The model: whose a page is; what is nobody's can be had. */
+/* The model: the owner of each page; NOBODY: it can be allocated. */
 enum owner { NOBODY, ALLOCATED, BORROWED, ROW };
 static enum owner owner[PAGES];
-static uint32_t row_pages[PAGES]; /* of a row that begins here */
+static uint32_t row_pages[PAGES]; /* of the row that begins here */
 static uint32_t unowned;
 
 static uint32_t number_of(uint32_t page)
@@ -62,7 +62,7 @@ static uint32_t begin(void)
     uint32_t all = pages_free();
     memset(owner, 0, sizeof owner);
     for (uint32_t i = 0; i < PAGES - all; i++)
-        owner[i] = ALLOCATED; /* by mem/page.c for itself */
+        owner[i] = ALLOCATED; /* by mem/page.c, for its own use */
     unowned = all;
     return all;
 }
@@ -94,7 +94,7 @@ static void give_back(uint32_t i)
         break;
     case ROW:
         if (!row_pages[i])
-            return; /* in the middle of one */
+            return; /* in the middle of a row */
         for (n = 0; n < row_pages[i]; n++)
             lose(i + n);
         row_pages[i] = 0;
@@ -104,7 +104,7 @@ static void give_back(uint32_t i)
     }
 }
 
-/* More is taken for a while, then more is given back, so that memory is out, and whole, again and again. */
+/* Allocates more for a while, then frees more, so that memory is all used, and all free, again and again. */
 HOST_TEST(any_order_of_calls)
 {
     struct random r = random_from(1, 0);
@@ -154,7 +154,7 @@ HOST_TEST(memory_used_once_leaves_as_many_rows)
     uint32_t all = begin(), page[PAGES];
     for (uint32_t n = 2; n < 60; n += 7) {
         begin();
-        uint32_t before = rows(n), used = all - random_below(&r, n); /* some nobody has had */
+        uint32_t before = rows(n), used = all - random_below(&r, n); /* some were never used */
         begin();
         for (uint32_t i = 0; i < used; i++) {
             curhart = &harts[i % HARTS];

@@ -1,6 +1,6 @@
 /*
  * Pairs of sockets against a model of two queues of bytes: calls of any kind at either end, which the other end
- * answers while one waits; memory that is out. Sources: net/mbuf.c net/sockbuf.c lock/simple_lock.c lib/printf.c.
+ * answers while one waits; no memory. Sources: net/mbuf.c net/sockbuf.c lock/simple_lock.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/pair.c"
@@ -109,7 +109,7 @@ int transfer_out(struct transfer *t, const void *from, uint32_t n)
     return error;
 }
 
-static void (*sleeps)(void); /* what the other end does while somebody waits; 0: a signal comes */
+static void (*sleeps)(void); /* what the other end does while a thread waits; 0: a signal comes */
 
 int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock)
 {
@@ -126,7 +126,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
     return 0;
 }
 
-/* What the model keeps of an end: the numbers of bytes that were sent into it and taken from it. */
+/* An end in the model: the numbers of bytes that were sent into it and read from it. */
 static struct kept {
     struct file *file;
     uint32_t sent, taken;
@@ -241,7 +241,7 @@ HOST_TEST(calls_at_both_ends_give_what_two_queues_give)
     CHECK(resets && full);
 }
 
-static uint32_t rest; /* bytes that the other end still sends, or takes */
+static uint32_t rest; /* bytes that the other end still sends, or reads */
 
 static void other_sends(void)
 {

@@ -1,8 +1,8 @@
 /*
  * Ports over several nodes: one program is each of them in turn, with its own names. Rights are made, sent, passed on
  * and dropped at random; messages between two nodes keep their order, and come late; nodes are given up, and begin
- * anew; memory is out for a while. At every moment nobody is told that a port has no senders while somebody can send;
- * a caller that waits for an answer gets it, or is told that none will come; in the end nothing is left. Sources:
+ * anew; memory is out for a while. No receiver is ever told that a port has no senders while one can send;
+ * a caller that waits for an answer gets it, or learns that none will come; in the end nothing is left. Sources:
  * ipc/message.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  */
 #include "ipc/port.c"
@@ -16,8 +16,8 @@
 #define NODES 4
 #define OWN 6     /* ports that a node has made */
 #define HELD 12   /* rights that a node has */
-#define CALLS 4   /* answers that it waits for */
-#define WATCHED 3 /* ports of which it is to be told when they are dead */
+#define CALLS 4   /* answers that a node waits for */
+#define WATCHED 3 /* ports whose death it is notified of */
 #define FLIGHTS 4000
 #define STEPS 1200
 
@@ -56,10 +56,10 @@ uint32_t clock_hz(void)
 
 /* ---- Nodes. */
 
-/* A port that a node offers; the model's own count of who may send there is made by looking everywhere. */
+/* A port that a node offers; the model counts its senders by looking everywhere. */
 struct offered {
     struct port *port;
-    unsigned told; /* how often it was said that there are no senders */
+    unsigned told; /* notifications that there are no senders */
     bool freed;
 };
 
@@ -74,7 +74,7 @@ static struct node {
     struct right held[HELD];
     struct port *reply[CALLS];
     struct watched {
-        struct port *of, *queue; /* a send right to it; where that is told */
+        struct port *of, *queue; /* a send right to it; where its death is notified */
     } watched[WATCHED];
 } nodes[NODES];
 static struct random luck;
@@ -161,7 +161,7 @@ void server_add(struct port *p, struct message *m)
     p->dead ? message_free(m) : p->ops->message(p->object, m);
 }
 
-/* The message has left the node it is from, and comes to the other. False: memory is out there, and it comes again. */
+/* Delivers the message to the other node. False: memory is out there, and it comes again. */
 static bool deliver(struct flight f)
 {
     struct message *m = f.m, *copy = message_alloc(m->id);
@@ -204,13 +204,13 @@ static bool deliver_one(void)
     f = flights[at];
     if (!deliver(f))
         return false;
-    for (at = 0; flights[at].m != f.m; at++) /* what it has brought about is behind it */
+    for (at = 0; flights[at].m != f.m; at++) /* messages that it caused are behind it */
         ;
     memmove(&flights[at], &flights[at + 1], (--in_flight - at) * sizeof f);
     return true;
 }
 
-/* Whether anybody, or a message that is not there yet, may send to the port of that node. */
+/* Whether any node, or a message under way, has a send right to the port of that node. */
 static bool somebody_can_send(unsigned home, uint32_t uid, const struct port *own)
 {
     for (unsigned n = 0; n < NODES; n++)
@@ -235,9 +235,9 @@ static bool somebody_can_send(unsigned home, uint32_t uid, const struct port *ow
     return false;
 }
 
-static bool anybody_died; /* then rights may be lost on the way */
+static bool anybody_died; /* then rights may be lost under way */
 
-/* ---- Memory that is out, for a while. */
+/* ---- Memory is out, for a while. */
 
 static uint32_t taken[RAM_PAGES], taken_count;
 
@@ -256,7 +256,7 @@ static void feed(void)
 static void own_message(void *object, struct message *m)
 {
     (void)object;
-    /* the rights that came are kept where there is room */
+    /* received rights are kept where there is room */
     for (unsigned i = 0; i < m->rights; i++)
         for (unsigned k = 0; k < HELD && m->right[i].port; k++)
             if (!nodes[ipc_node].held[k].port) {
@@ -289,7 +289,7 @@ static void own_freed(void *object)
 static const struct port_ops own_ops = {
     .name = "own", .message = own_message, .no_senders = own_no_senders, .freed = own_freed, .at_once = true};
 
-/* ---- What a node does. */
+/* ---- A node's operations. */
 
 static struct right *some_held(struct node *n)
 {
@@ -331,7 +331,7 @@ static void destroy(struct node *n)
     port_destroy(p);
 }
 
-/* To somebody: with some of the rights, copied or moved, and perhaps a place for an answer. */
+/* To some port: with some of the rights, copied or moved, and perhaps a port for an answer. */
 static void send(struct node *n)
 {
     struct right *to = random_below(&luck, 2) ? some_held(n) : 0, host = {0, RIGHT_SEND};
@@ -341,7 +341,7 @@ static void send(struct node *n)
     if (to) {
         port_make(to->port, RIGHT_SEND);
         m->to = *to;
-    } else { /* what each node offers */
+    } else { /* the port that each node offers */
         host.port = port_known((ipc_node + 1 + random_below(&luck, NODES - 1)) % NODES, UID_HOST);
         if (!host.port) {
             message_free(m);
@@ -384,14 +384,14 @@ static void watch(struct node *n)
     w->of = r->port;
 }
 
-/* It has been told, or does not want to be any more: then the right goes unused. */
+/* It has been notified, or cancels that: then the right goes unused. */
 static void end_watch(struct node *n, struct watched *w, bool told)
 {
     struct message *m;
     struct port *of = w->of;
     if (!told)
         port_unwatch(of, n, 7);
-    for (unsigned i = 0; i < WATCHED && !told; i++) /* those of the same port have gone with it */
+    for (unsigned i = 0; i < WATCHED && !told; i++) /* entries for the same port have gone with it */
         if (n->watched[i].of == of && &n->watched[i] != w)
             end_watch(n, &n->watched[i], true);
     bool heard = !told && !port_receive(w->queue, 0, &m);
@@ -419,7 +419,7 @@ static void hear_of_dead(struct node *n)
     }
 }
 
-/* An answer that has come: or the news that none will. */
+/* An answer that has come, or the notification that none will. */
 static void hear(struct node *n)
 {
     hear_of_dead(n);
@@ -444,7 +444,7 @@ static void drop_right(struct node *n)
     port_drop(p, RIGHT_SEND);
 }
 
-/* Each of two nodes gives the other up; what is between them is lost. */
+/* Each of two nodes gives the other up; messages between them are lost. */
 static void part(unsigned a, unsigned b)
 {
     anybody_died = true;
@@ -488,7 +488,7 @@ static void let_go(unsigned number)
         }
 }
 
-/* When all have let go of what they have. */
+/* After all nodes have released what they have. */
 static void nothing_is_left(void)
 {
     for (unsigned n = 0; n < NODES; n++)
@@ -504,14 +504,14 @@ static void nothing_is_left(void)
         for (unsigned to = 0; to < NODES; to++)
             CHECK(to == n || !ports_related(to));
     }
-    drain(); /* other nodes are told that they are dead */
+    drain(); /* other nodes are notified that they are dead */
     CHECK_EQUAL(ports_in_use(), NODES); /* what each offers */
     CHECK_EQUAL(messages_in_use(), 0);
     CHECK_EQUAL(zone_counts(&watchers).in_use, 0);
     CHECK_EQUAL(zone_counts(&given_zone).in_use, 0);
 }
 
-/* Of all nodes' ports, one is that; else who holds a right to it should have been told. */
+/* One of all nodes' ports is that one; else the right's holder should have been notified. */
 static bool is_alive_at_home(const struct port *p)
 {
     for (unsigned i = 0; i < OWN; i++) {
@@ -522,7 +522,7 @@ static bool is_alive_at_home(const struct port *p)
     return false;
 }
 
-/* When nothing is under way, each node that is to be told of a dead port has been told. */
+/* When nothing is under way, each node has been notified of the dead ports that it asked about. */
 static void end_watches(void)
 {
     for (unsigned n = 0; n < NODES; n++) {
@@ -588,11 +588,11 @@ static void run(uint32_t seed, bool parts, bool starves)
         become(n);
         hear(&nodes[n]);
         for (unsigned i = 0; i < CALLS; i++)
-            CHECK(!nodes[n].reply[i]); /* all have been told */
+            CHECK(!nodes[n].reply[i]); /* all have been notified */
         for (unsigned i = 0; i < OWN; i++)
             if (nodes[n].own[i].port && !anybody_died &&
                 !somebody_can_send(n, nodes[n].own[i].port->uid, nodes[n].own[i].port))
-                CHECK(nodes[n].own[i].told); /* nobody has forgotten it */
+                CHECK(nodes[n].own[i].told); /* no node has forgotten it */
     }
     nothing_is_left();
 }
@@ -623,7 +623,7 @@ OF_SEED(8)
 
 static void begin_nodes(uint32_t seed)
 {
-    if (!pages_free()) /* once: zones keep what they have */
+    if (!pages_free()) /* once: zones keep their pages */
         pages_init(BASE, BASE + sizeof memory);
     luck = random_from(seed, 5);
     transport_node_died = node_died;
@@ -643,7 +643,7 @@ static void end_nodes(void)
     }
 }
 
-/* A port of node 0 that another one has a send right to: the proxy. */
+/* A port of node 0 that another node has a send right to: the proxy. */
 static struct port *proxy_on(unsigned node, struct port *p)
 {
     struct wire_right w;
@@ -657,7 +657,7 @@ static struct port *proxy_on(unsigned node, struct port *p)
     return proxy;
 }
 
-/* A program may ask for a notification and let it be, again and again: its home keeps one place for each node. */
+/* A program may ask for a notification and cancel it, again and again: its home keeps one entry for each node. */
 HOST_TEST(a_home_keeps_one_watch_for_each_node)
 {
     begin_nodes(1);
@@ -686,16 +686,16 @@ HOST_TEST(a_home_keeps_one_watch_for_each_node)
     CHECK_EQUAL(ports_in_use(), NODES);
 }
 
-/* A node that sends to a port that has gone, and waits for what that would bring about, is told. */
+/* A node that sends to a dead port, and waits for a result, is notified. */
 HOST_TEST(a_node_that_sends_to_what_is_dead_is_told)
 {
-    for (unsigned named = 0; named < 2; named++) { /* the home knows the number still, or not any more */
+    for (unsigned named = 0; named < 2; named++) { /* the home still knows the number, or not */
         begin_nodes(1);
         struct port *p = port_create(0, 0), *proxy = proxy_on(1, p);
         unsigned before = deaths_told;
         become(0);
         if (!named)
-            port_home_release(proxy->uid, 0, 1, 1, false, 0); /* as when it is miscounted */
+            port_home_release(proxy->uid, 0, 1, 1, false, 0); /* as if it were miscounted */
         port_destroy(p);
         become(1);
         struct message *m = message_alloc(100);
@@ -718,7 +718,7 @@ HOST_TEST(a_node_that_sends_to_what_is_dead_is_told)
     }
 }
 
-/* Another node's receiver is dead if that node says so, and no other. */
+/* Another node's receiver is dead if that node says so, but not if another node does. */
 HOST_TEST(only_the_home_says_that_a_port_is_dead)
 {
     begin_nodes(1);
@@ -733,7 +733,7 @@ HOST_TEST(only_the_home_says_that_a_port_is_dead)
     CHECK(proxy->dead);
 }
 
-/* Who asked for the end of senders is told that the port has gone before. */
+/* A node that asked for "no senders" is notified if the port dies before. */
 HOST_TEST(no_senders_of_a_port_that_goes)
 {
     begin_nodes(1);
@@ -782,7 +782,7 @@ static void is_told_of_unused(struct port *queue)
     CHECK_EQUAL(messages_in_use(), 0);
 }
 
-/* A thread that waits for an answer learns that none will come, also if there was no memory to say so. */
+/* A thread that waits for an answer learns that none will come, even if there was no memory for that message. */
 HOST_TEST(a_right_that_goes_unused_when_memory_is_out)
 {
     struct message *m, *all = 0;
@@ -825,7 +825,7 @@ HOST_TEST(a_right_that_comes_when_memory_is_out)
     is_told_of_unused(queue);
 }
 
-/* What no node sends is nothing: there is no other right than to send, and no other node than there are. */
+/* Messages that no node sends have no effect: there is no right but to send, and no other node. */
 HOST_TEST(rights_of_any_content)
 {
     begin_nodes(3);
@@ -848,11 +848,11 @@ HOST_TEST(rights_of_any_content)
     CHECK(ports_in_use() <= NODES + 1 + 30 * PORT_NODES);
 }
 
-/* ---- Receive rights that lie in each other's queues. */
+/* ---- Receive rights in each other's queues. */
 
 #define RING 6
 
-/* Whether, if all that somebody has is received, all of them are: by a model of its own. */
+/* Whether receiving from all held rights receives all of them: by a model of its own. */
 static bool all_can_be_had(const int *lies_in)
 {
     for (unsigned i = 0; i < RING; i++) {
@@ -868,7 +868,7 @@ static void receive_rights(uint32_t seed)
 {
     begin_nodes(seed);
     struct port *p[RING];
-    int lies_in[RING]; /* -1: it is had */
+    int lies_in[RING]; /* -1: it is held */
     for (unsigned i = 0; i < RING; i++) {
         p[i] = port_create(0, 0);
         p[i]->limit = 1;
@@ -904,7 +904,7 @@ static void receive_rights(uint32_t seed)
     }
     for (unsigned i = 0; i < RING; i++)
         if (lies_in[i] < 0)
-            port_destroy(p[i]); /* with all that lies in it */
+            port_destroy(p[i]); /* with all that is queued in it */
     for (unsigned i = 0; i < RING; i++)
         port_drop(p[i], RIGHT_SEND);
     CHECK_EQUAL(ports_in_use(), NODES);

@@ -28,9 +28,9 @@ static struct translation {
 static unsigned used;
 
 /*
- * What harts keep of them: a user's accesses go from hart to hart, by what the one has kept, as it is, and only without
- * that by the list above. So a translation that was taken away and that nobody has told the harts of is used on. They
- * forget what they have to, and nothing else.
+ * What harts cache of them: a user's accesses go from hart to hart, by the hart's cached translation, if it has one,
+ * else by the list above. So a translation that was removed without a flush on the harts stays in use. Harts
+ * flush what they are told to, and nothing else.
  */
 #define KEPT 64
 static struct kept {
@@ -66,7 +66,7 @@ static struct translation *kept_on(unsigned hart, const struct pmap *pmap, uint3
     return 0;
 }
 
-/* In place of what the hart has of the address, or of the oldest. */
+/* Replaces the hart's translation of the address, or its oldest. */
 static void keep(unsigned hart, const struct translation *t)
 {
     struct kept *k = &kept[hart];

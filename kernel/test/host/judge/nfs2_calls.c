@@ -1,6 +1,6 @@
 /*
- * Calls of NFS version 2 on the descriptor that the first word names, encoded and decoded by what rpcgen makes of the
- * protocol's definition and by libtirpc (tests/unit/test_nfs_judge.py). Ends with 0 if each answer is as it should be.
+ * Calls of NFS version 2 on the descriptor that the first word names, encoded and decoded by code that rpcgen makes
+ * from the protocol's definition and by libtirpc (tests/unit/test_nfs_judge.py). Exits with 0 if each answer is right.
  */
 #include <assert.h>
 #include <rpc/rpc.h>

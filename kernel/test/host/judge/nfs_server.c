@@ -1,6 +1,6 @@
 /*
- * The server of NFS on a descriptor: messages come and their answers go there, each behind its length of four bytes,
- * for calls that another implementation makes (tests/unit/test_nfs_judge.py). NFS_FD of the environment is the
+ * The NFS server on a descriptor: reads calls and writes answers there, each behind its length of four bytes,
+ * for calls that another implementation makes (tests/unit/test_nfs_judge.py). In the environment, NFS_FD is the
  * descriptor, NFS_IMAGE where the image is left. Sources: nfs/server.c nfs/serve.c nfs/cache.c nfs/nfs_xdr.c
  * nfs/rpc.c nfs/ops.c nfs/node.c nfs/mount.c fs/ext2_handle.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c
  * fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c

@@ -1,4 +1,4 @@
-/* In the place of arch/csr.h on the host: the same, but that a test defines what the time is. */
+/* Replaces arch/csr.h on the host: the same, but a test defines the time. */
 #ifndef TEST_HOST_CSR_H
 #define TEST_HOST_CSR_H
 

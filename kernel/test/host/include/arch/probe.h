@@ -1,4 +1,4 @@
-/* In the place of arch/probe.h on the host, where no simulator looks for marks. */
+/* Replaces arch/probe.h on the host, where no simulator looks for marks. */
 #ifndef ARCH_PROBE_H
 #define ARCH_PROBE_H
 

@@ -1,4 +1,4 @@
-/* The clock, for units that want its rate alone: a test has it. */
+/* The clock, for units that need only its rate, which a test defines. */
 #ifndef DEV_CLOCK_H
 #define DEV_CLOCK_H
 

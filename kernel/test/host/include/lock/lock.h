@@ -1,6 +1,6 @@
 /*
- * Blocking locks of units on the host (lock/lock.h): one thread, so to wait is a deadlock, which panics. An upgrade may
- * be made to fail, as if another reader had asked first. What is held is counted, so that a test can ask that nothing
+ * Blocking locks of units on the host (lock/lock.h): one thread, so waiting is a deadlock, which panics. An upgrade may
+ * be made to fail, as if another reader had asked first. Held locks are counted, so that a test can check that none
  * is.
  */
 #ifndef LOCK_LOCK_H
@@ -21,9 +21,9 @@ struct lock {
 };
 
 extern unsigned host_locks_held;
-/* If set: called while a lock is wanted that is disowned, to do what another thread would. */
+/* If set: called on an attempt to take a disowned lock, to do what another thread would. */
 extern void (*host_lock_waits)(void);
-/* If set: called before a lock is taken alone, to do what another thread does in that moment. */
+/* If set: called before a lock is taken exclusively, to do what another thread does in that moment. */
 extern void (*host_before_write)(void);
 
 extern bool (*host_upgrade_fails)(void);

@@ -1,4 +1,4 @@
-/* In the place of sync/pic.h on the host, which has no interrupt controller. */
+/* Replaces sync/pic.h on the host, which has no interrupt controller. */
 #ifndef SYNC_PIC_H
 #define SYNC_PIC_H
 
