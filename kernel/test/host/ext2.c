@@ -1803,7 +1803,7 @@ HOST_TEST(limits)
 
 static const uint8_t zeros[3000];
 
-/* A random operation on our file system only, with any result; of 7 `kinds` one cuts a file; writes begin below `far`. */
+/* A random operation on our file system only, with any result. One of 7 `kinds` cuts a file. Writes begin below far. */
 static void any_operation(unsigned kinds, uint32_t far, const void *data, uint32_t size)
 {
     char a[PATH_MOST], b[PATH_MOST];

@@ -1,16 +1,16 @@
 /*
- * Power cuts (included by ext2.c): a drive with a cache that keeps any of the sectors written since the last flush when
- * the power goes, in whatever version; a load that knows what fsync has acknowledged; and what must be left. Many cuts
- * are made of one run: at each a copy of the process looks at what would be left then.
+ * Power cuts (included by ext2.c): a drive with a cache, of which a power cut keeps any of the sectors written since
+ * the last flush, in any version; a load that knows what fsync has acknowledged; and a check of what must be left. One
+ * run has many cuts: at each a copy of the process checks what would be left then.
  *
- * Files are of words that say whose they are: file, which write of it, place. A file's name ends in its number,
- * whatever it is called. So what is another's shows wherever it stands.
+ * Files consist of words that say where they belong: file, number of the write, place. A file's name ends in its
+ * number, whatever it is called. So misplaced contents show anywhere.
  *
- * Beside these, directories with a hash tree and files with extended attributes, some of them shared, as others make
- * them, of which names come and go: the image is to be sound. With a journal, the mount that carries it out is cut,
- * too: what is left of that leads to the same.
+ * Besides, directories with a hash tree and files with extended attributes, some of them shared, as other systems make
+ * them, whose names come and go: the image must be sound. With a journal, the mount that replays it is cut,
+ * too: a replay of what is left of that gives the same.
  *
- * EXT2_CUTS of the environment: how many cuts for each kind of load; EXT2_SEED: of the first run.
+ * In the environment, EXT2_CUTS: how many cuts for each kind of load; EXT2_SEED: of the first run.
  */
 struct word {
     uint16_t file, version;
@@ -18,20 +18,20 @@ struct word {
 };
 
 #define FILES 12
-#define WORDS 40000u /* of a file: behind the first double indirect block */
+#define WORDS 40000u /* of a file: it reaches beyond the first double indirect block */
 #define NAMES 8
 
 struct model {
     unsigned number;       /* 0: none */
-    bool named;            /* it is there, as far as we know */
+    bool named;            /* it exists, as far as is known */
     char name[64];
     uint16_t version;
     uint32_t size;         /* words */
     uint16_t *words;       /* their versions; 0: never written */
-    bool synced, removed, cut; /* since: it may be gone, or shorter */
+    bool synced, removed, cut; /* since sync: it may be gone, or shorter */
     uint32_t synced_size;
     uint16_t *synced_words;
-    char names[NAMES][64]; /* that it has had since: one of them is there */
+    char names[NAMES][64]; /* its names since sync: one of them exists */
     unsigned names_count;
 };
 
@@ -47,11 +47,11 @@ static uint8_t *medium; /* what is certain */
 static unsigned until_cut, cuts_left;
 static uint32_t power_seed;
 static bool journalled;
-static bool shortest_log;    /* the least that can be mounted, and cuts behind each commit, nowhere else */
+static bool shortest_log;    /* the shortest that can be mounted, and cuts only behind each commit */
 static bool commit_written;
 static int to_recover, from_recover;
-static unsigned until_replay_is_cut; /* 0: it is not */
-static struct replay { /* what a process that has not begun yet is to mount, and when it is cut: 0, never */
+static unsigned until_replay_is_cut; /* 0: not cut */
+static struct replay { /* what a new process is to mount, and when it is cut: 0, never */
     char folder[64], name[16];
     unsigned cut, seed;
 } replay;
@@ -87,7 +87,7 @@ static int flush_cache(struct blockdev *d)
 }
 
 /*
- * `disk` becomes what is left now: of each sector what is certain, or one of what has been written to it since, or is
+ * `disk` becomes what is left now: of each sector the certain version, or one that has been written since, or is
  * being written.
  */
 static void lose(void)
@@ -104,7 +104,7 @@ static void lose(void)
     unsigned kept = odds[random_below(&chance, 5)], end = cached_count, one = UINT32_MAX;
     switch (random_below(&chance, 4)) {
     case 0: end = random_below(&chance, cached_count + 1); break; /* in order */
-    case 1: /* all but one, or one alone */
+    case 1: /* all but one, or only one */
         kept = random_below(&chance, 4) ? 16 : 0;
         one = cached_count ? cached[random_below(&chance, cached_count)].sector : 0;
         break;
@@ -183,7 +183,7 @@ static bool has_what_was_synced(const struct model *m, const char *path)
     return true;
 }
 
-/* In the tree that `what` has made of the image. */
+/* Checks the tree that `what` has made of the image. */
 static void look_at_tree(const char *of, const char *tree)
 {
     char path[PATH_MAX];
@@ -225,7 +225,7 @@ static int flush_and_perhaps_cut_replay(struct blockdev *d)
     return flush_cache(d);
 }
 
-/* A process that has not begun yet mounts and unmounts an image, or is cut while it does. */
+/* A new process mounts and unmounts an image, or is cut while it does. */
 static void recover(void)
 {
     while (read(to_recover, &replay, sizeof replay) == (ssize_t)sizeof replay) {
@@ -247,7 +247,7 @@ static void recover(void)
             bio_start(80, chains);
             inodes_init(20);
             namecache_init();
-            strcpy(bootargs, "journal=1"); /* without it orphans go in no transaction, which e2fsck may have to mend */
+            strcpy(bootargs, "journal=1"); /* else no transaction removes orphans, which e2fsck may have to mend */
             remount();
             CHECK_EQUAL(vfs_unmount_all(), 0);
             write_image();
@@ -301,7 +301,7 @@ static void look_at_what_is_left(void)
           folder);
     look_at_tree("ours", "our-tree");
     shell("cd %s; diff -r --no-dereference -x lost+found tree our-tree",
-          folder); /* e2fsck and we make the same of it */
+          folder); /* e2fsck and this kernel replay it alike */
     unsigned cuts = 1 + random_below(&chance, 3);
     while (cuts--)
         mount_and_unmount("half", 1 + random_below(&chance, 50));
@@ -362,7 +362,7 @@ static void add_name(struct model *m, const char *name)
     if (m->names_count < NAMES)
         strcpy(m->names[m->names_count++], name);
     else
-        m->removed = true; /* nothing is known of it any more */
+        m->removed = true; /* its state is no longer known */
 }
 
 static void make_file(struct model *m)
@@ -428,7 +428,7 @@ static void rename_file(struct model *m)
     bool replaces = over != m && over->named && random_below(&chance, 4) == 0;
     new_name(m, name);
     add_name(m, name);
-    if (replaces) { /* by the name of the other's number, under which ours cannot stay */
+    if (replaces) { /* by a name with the other's number, which ours cannot keep */
         over->removed = true;
         if (!vfs_rename(0, m->name, name) && !vfs_link(0, name, "a/over") && !vfs_rename(0, over->name, "a/over"))
             over->named = false;
@@ -477,7 +477,7 @@ static void change_in_index(void)
     }
 }
 
-/* As others leave it: names, attributes that are shared, hash trees. */
+/* As other systems leave it: names, shared attributes, hash trees. */
 static void made_by_others(void)
 {
     char name[100];
@@ -492,7 +492,7 @@ static void made_by_others(void)
     CHECK_EQUAL(vfs_unmount_all(), 0);
     debugfs_begins(&commands);
     for (unsigned i = 0; i < INDEXED * IN_INDEX; i++)
-        /* e2fsck 1.47.0 forgets the attributes of a short link that a journal says is to go. */
+        /* e2fsck 1.47.0 forgets the attributes of a short link that a journal says is to be removed. */
         if (random_below(&chance, 3) && !(journalled && i % 3 == 2 && 1 + i % IN_INDEX * 11 % 120 < 60)) {
             name_in_index(name, i / IN_INDEX, i % IN_INDEX);
             fprintf(commands, "ea_set %s user.a%u %0*u\n", name, i % 3, 1 + (int)random_below(&chance, 200), i);
@@ -513,7 +513,7 @@ static void set_length_of_log(uint32_t length)
         at[i] = (uint8_t)(length >> (24 - 8 * i));
 }
 
-/* The shortest log that can be mounted; what is shorter is refused, in one line that says how long it is to be. */
+/* The shortest log that can be mounted; a shorter one is refused, in one line that says how long it must be. */
 static void mount_with_the_shortest_log(void)
 {
     struct mount *m;
@@ -642,7 +642,7 @@ HOST_TEST(the_power_goes_with_a_journal)
     many_cuts(true);
 }
 
-/* What is on the device now is mounted by this kernel, as after a crash: nothing of what it had in memory counts. */
+/* This kernel mounts what is on the device now, as after a crash: its state in memory does not count. */
 static void crash_and_mount(void)
 {
     uint8_t *left = malloc(disk_size);
@@ -655,7 +655,7 @@ static void crash_and_mount(void)
     CHECK_EQUAL(vfs_unmount_all(), 0);
 }
 
-/* A log of the least blocks: each operation may be a transaction of its own, and each commit a checkpoint. */
+/* A log of the fewest blocks: each operation may be its own transaction, and each commit a checkpoint. */
 HOST_TEST(the_power_goes_behind_each_commit_of_the_shortest_log)
 {
     shortest_log = true;
@@ -663,8 +663,8 @@ HOST_TEST(the_power_goes_behind_each_commit_of_the_shortest_log)
 }
 
 /*
- * With a journal: a block of each kind of metadata is freed, and is a file's contents then; after a crash the log,
- * which has both it and that it is free, is carried out by e2fsck, or by us: the contents are what they were.
+ * With a journal: a block of each kind of metadata is freed, and then has a file's contents; after a crash, e2fsck
+ * or this kernel replays the log, which has both the block and its freeing: the contents are unchanged.
  */
 HOST_TEST(metadata_of_each_kind_that_are_contents_by_now_do_not_come_back)
 {
@@ -702,7 +702,7 @@ HOST_TEST(metadata_of_each_kind_that_are_contents_by_now_do_not_come_back)
                     : kind / 2 == 2 ? d->block[13]
                     : kind / 2 == 4 ? d->attributes
                                     : d->block[0];
-            if (kind / 2 == 4) { /* as if it had been changed: it is in the log then */
+            if (kind / 2 == 4) { /* as if it had been changed: then it is in the log */
                 ext2_begin(fs);
                 struct buf *bp = ext2_bread(fs, block);
                 CHECK_EQUAL(ext2_meta(fs, bp, false), 0);
@@ -744,7 +744,7 @@ HOST_TEST(metadata_of_each_kind_that_are_contents_by_now_do_not_come_back)
 }
 
 /*
- * A directory with a hash tree is changed, and the change is committed by another file's fsync: with it the tree's end.
+ * A directory with a hash tree is changed, and another file's fsync commits the change, including the tree's removal.
  */
 HOST_TEST(an_index_ends_with_the_change_of_its_directory)
 {
@@ -767,7 +767,7 @@ HOST_TEST(an_index_ends_with_the_change_of_its_directory)
             read_image();
             mount_there();
             CHECK_EQUAL(namei(0, "i0", true, &open),
-                        0); /* and stays so: its inode is not written by the last one who has it */
+                        0); /* and stays so: the last user of the inode does not write it */
             CHECK(INODE(open)->disk.flags & EXT2_INDEX_FLAG);
             name_in_index(name, 0, what * 3);
             switch (what) {

@@ -1,6 +1,6 @@
 /*
- * Main RAM of a test: RAM_PAGES pages from BASE on, which the test defines before it includes this. What is not there
- * has an address that no page has.
+ * Main RAM of a test: RAM_PAGES pages from BASE on, which the test defines before it includes this. Memory outside it
+ * gets an address that no page has.
  */
 #ifndef TEST_HOST_RAM_H
 #define TEST_HOST_RAM_H

@@ -143,7 +143,7 @@ static const char *packet(const char *contents, unsigned length)
     return text;
 }
 
-/* Gives the contents of a command that has come undamaged, and returns what is to be done. */
+/* Passes the contents of an undamaged command, and returns what is to be done. */
 static enum rsp_verdict command_bytes(const char *contents, unsigned length)
 {
     clear();
@@ -448,7 +448,7 @@ HOST_TEST(supported_features_are_named)
     ANSWERS("", "");
 }
 
-/* Whatever comes, nothing is read or written outside (the sanitizers look), and a right packet is still answered. */
+/* Whatever comes, no access is out of bounds (the sanitizers check), and a right packet is still answered. */
 HOST_TEST(any_bytes_do_no_harm)
 {
     static const char letters[] = "$#+-\3:;,=0123456789abcdefgGpPmMXHTqZzDcsvCont?r}*-";

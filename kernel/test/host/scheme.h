@@ -1,6 +1,6 @@
 /*
  * The scheme of units on the host (sync/sync.h): there are no interrupts, so a section only notes its level, in
- * sync_hart()->level, which a test may look at. Like the real ones, sections nest and the level never falls.
+ * sync_hart()->level, which a test may read. Like the real ones, sections nest and the level never falls.
  */
 #define CRIT_BASE SPL_NONE
 #define CRIT_SWITCH_MIE 1
@@ -11,7 +11,7 @@
 #define crit_is_base(saved) ((saved) == SPL_NONE)
 #define crit_level(saved) (saved)
 
-/* If set: called where an interrupt could still come, at base level before a section. */
+/* If set: called where an interrupt could last come, at base level before a section. */
 extern void (*host_section_begins)(void);
 
 static inline crit_t crit_sec_enter(unsigned level)

@@ -1,9 +1,9 @@
 /*
  * Memory that is shared by several nodes (xmm/share.h), with the real vm/ below: one program is all nodes, with a table
- * of proxies each; a thread on each reads, writes, copies and gives up the memory, another does what comes for shared
- * objects, others what servers do. One of them runs at a time, and goes on to another only where it would sleep.
- * Messages between two nodes keep their order, and come late. What is read is always what was written last, a copy is
- * of one moment, pages leave memory where there is little of it, and in the end nothing is left. Sources: xmm/export.c
+ * of proxies each; a thread on each reads, writes, copies and unmaps the memory, another handles messages for shared
+ * objects, others act as servers. One thread runs at a time, and switches to another only where it would sleep.
+ * Messages between two nodes keep their order, and come late. Each read returns what was written last, a copy is
+ * of one moment, pages are paged out where memory is scarce, and in the end nothing is left. Sources: xmm/export.c
  * ipc/message.c vm/shared.c vm/inherited.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c
  * vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c. Options: ZONE_DEBUG=0
  */
@@ -12,7 +12,7 @@
 
 #include "test/host/fake/vm.h"
 
-/* What goes to another node is sent by the test. */
+/* The test sends what goes to another node. */
 #define message_send local_send
 #define message_post local_post
 #define message_call local_call
@@ -32,7 +32,7 @@ int message_call(struct message *m, uint32_t ms, struct message **reply);
 #include "test/host/host.h"
 #include "xmm/share.c"
 
-#define NODES 4 /* 0 manages */
+#define NODES 4 /* 0 is the manager */
 #define SERVERS 3
 #define THREADS (NODES + SERVERS + 1)
 #define PAGES 4
@@ -45,7 +45,7 @@ int message_call(struct message *m, uint32_t ms, struct message **reply);
 
 static struct random luck;
 
-/* ---- Threads: one runs at a time, with what is its node's. */
+/* ---- Threads: one runs at a time, with its node's state. */
 
 static struct thread_of_test {
     pthread_t thread;
@@ -64,7 +64,7 @@ static void become(unsigned node)
     memcpy(imported, proxies_of[node], sizeof imported);
 }
 
-/* Lets another one run for a while, or this one on; messages come meanwhile. */
+/* Lets another thread run for a while, or this one continue; messages come meanwhile. */
 static bool deliver_one(void);
 
 static unsigned steps;
@@ -157,7 +157,7 @@ static void put(struct channel *c, struct flight f)
 }
 
 /*
- * The channel for a port of another node; 0: it is this one's. All that node 0 does for others goes to the port's home.
+ * The channel for a port of another node; 0: it is this node's. What node 0 does for others goes to the port's home.
  */
 static struct channel *channel_to(const struct port *p)
 {
@@ -231,7 +231,7 @@ static void deliver(struct channel *c, unsigned node)
             put(&up[m->node], (struct flight){.dropped = p}); /* when it has been acknowledged */
         m->to = (struct right){p, RIGHT_NONE};
         if (once)
-            port_release(p); /* which the right was */
+            port_release(p); /* the right was a reference to it */
         if (p->dead)
             message_free(m);
         else if (!p->ops)
@@ -281,7 +281,7 @@ static uint32_t *word(unsigned node, uint32_t address, unsigned rights)
     return w + 5;
 }
 
-/* The page's word at that moment: how many writes there had been. */
+/* The page's word at that moment: the number of writes so far. */
 static uint32_t word_at(unsigned page, uint32_t moment)
 {
     for (uint32_t i = moment; i < written; i++)
@@ -290,7 +290,7 @@ static uint32_t word_at(unsigned page, uint32_t moment)
     return now[page];
 }
 
-/* What the copy holds, was the memory at one moment between the two. */
+/* The copy's contents were the memory's at one moment between the two. */
 static void check_copy(unsigned node, uint32_t begin, uint32_t end)
 {
     uint32_t is[PAGES];
@@ -317,7 +317,7 @@ static void copy_it(unsigned node)
         let_others(running);
     check_copy(node, begin, end);
     if (random_below(&luck, 2))
-        *word(node, COPY_AT, PAGE_WRITE) = 1; /* nobody else sees that */
+        *word(node, COPY_AT, PAGE_WRITE) = 1; /* no other node sees that */
 }
 
 _Noreturn static void stuck(void)
@@ -329,7 +329,7 @@ _Noreturn static void stuck(void)
                 next_job - first_job, !STAILQ_EMPTY(&share_queue), !SLIST_EMPTY(&share_ready), somebody_gone, may_end);
 }
 
-/* A task with the memory on that node. */
+/* Makes a task with the memory on that node. */
 static void begin(unsigned node)
 {
     uint32_t at = COPY_AT;
@@ -409,7 +409,7 @@ static void *thread_main(void *arg)
         working--;
     }
     while (own >= NODES && !all_is_done()) {
-        if (own == NODES) { /* what the thread `xmm` of each node does, in the place of the port's */
+        if (own == NODES) { /* the work of each node's thread `xmm`, in place of the port's */
             const struct message *m = STAILQ_FIRST(&share_queue);
             become(m && m->id != XMM_BROUGHT ? m->to.port->home : 0);
             share_work();
@@ -435,7 +435,7 @@ static void *thread_main(void *arg)
 static void run(uint32_t seed, uint32_t pages, uint32_t swap)
 {
     luck = random_from(seed, 7);
-    if (!written) /* once in a process: zones keep what they have */
+    if (!written) /* once in a process: zones keep their pages */
         fake_vm_init(pages, swap);
     fake_sleep = sleep_a_while;
     fake_patience = 1000;
@@ -483,9 +483,9 @@ static void run(uint32_t seed, uint32_t pages, uint32_t swap)
 OF_SEED(1)
 OF_SEED(2)
 
-/* ---- Objects that are read by reference: what nodes ask an export for, one message at a time. */
+/* ---- Objects that are read by reference: nodes' requests to an export, one message at a time. */
 
-/* As it comes over the wire. */
+/* Delivers it as if it came over the wire. */
 static void comes(struct port *p, uint32_t id, unsigned node, struct port *control, uint32_t page)
 {
     struct message *m = message_alloc(id);
@@ -503,7 +503,7 @@ static void comes(struct port *p, uint32_t id, unsigned node, struct port *contr
     p->ops->message(p->object, m);
 }
 
-/* The control port of a proxy on that node, as this one has it. */
+/* The control port of a proxy on that node, as this node names it. */
 static struct port *control_on(unsigned node, uint32_t uid)
 {
     struct port *control = port_known(node, uid);
@@ -521,7 +521,7 @@ static struct port *exported_object(struct vm_object **object)
     return p;
 }
 
-/* What has been sent to that node: its number, and the port's. */
+/* The message sent to that node: its number, and the port's. */
 static uint32_t sent_to(unsigned node, uint32_t *uid)
 {
     struct channel *c = &down[node];
@@ -533,7 +533,7 @@ static uint32_t sent_to(unsigned node, uint32_t *uid)
     return id;
 }
 
-/* Proxies of an object come and go on nodes while others have it: its manager keeps the newest of each node. */
+/* Nodes make and drop proxies of an object while others use it: its manager keeps the newest of each node. */
 HOST_TEST(an_export_keeps_one_proxy_for_each_node)
 {
     struct vm_object *object;
@@ -556,7 +556,7 @@ HOST_TEST(an_export_keeps_one_proxy_for_each_node)
 }
 
 /*
- * Whatever there is no memory for, each request is answered: the thread that waits for the page has no limit of time.
+ * Whichever allocation fails, each request is answered: the thread that waits for the page has no time limit.
  */
 HOST_TEST(each_request_is_answered)
 {
@@ -586,7 +586,7 @@ HOST_TEST(each_request_is_answered)
     vm_object_release(object);
 }
 
-static struct port *last_right; /* to the export, which goes while its pager is asked */
+static struct port *last_right; /* to the export, which ends during a request to its pager */
 static bool pager_ended;
 
 static void slow_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
@@ -606,7 +606,7 @@ static void slow_terminate(uint32_t memory, vm_control_t control)
 
 static const struct vm_pager slow_pager = {.name = "slow", .data_request = slow_request, .terminate = slow_terminate};
 
-/* A node that asks for a page is given up before it has come: the object stays until nobody works on it. */
+/* A node that asks for a page is given up before the page has come: the object stays until no thread uses it. */
 HOST_TEST(an_export_that_ends_while_a_page_is_read)
 {
     fake_vm_init(400, 0);

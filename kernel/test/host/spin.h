@@ -1,4 +1,4 @@
-/* The simple lock of units on the host (lock/spin/spin.h): one hart, so to wait is a deadlock. */
+/* The simple lock of units on the host (lock/spin/spin.h): one hart, so waiting is a deadlock. */
 #include "lib/panic.h"
 
 #define SPIN_FIFO 1

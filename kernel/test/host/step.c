@@ -47,7 +47,7 @@ HOST_TEST(most_lead_to_the_next)
     leads_to(4);
     CODE(0x00c5a5af); /* amoadd.w a1,a2,... */
     leads_to(4);
-    CODE(0x00000073); /* ecall: comes back behind it */
+    CODE(0x00000073); /* ecall: returns behind it */
     leads_to(4);
 }
 
@@ -60,7 +60,7 @@ HOST_TEST(jumps_are_followed)
     CODE(0x7ffff0ef); /* jal .+0xffffe */
     leads_to(0xffffe);
     registers[1] = BASE + 0x101;
-    CODE(0x00008067); /* ret: the lowest bit is not looked at */
+    CODE(0x00008067); /* ret: the lowest bit is ignored */
     leads_to(0x100);
     registers[10] = BASE + 0x1000;
     CODE(0xffc500e7); /* jalr -4(a0) */

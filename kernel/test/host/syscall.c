@@ -26,7 +26,7 @@ static int even(struct process *p, struct vm_map *map, const uint32_t *a)
 
 static syscall_fn *table[SIZE + 1];
 
-/* Some of the numbers below SIZE, in any order. Gives how many; `there` says which. */
+/* Some of the numbers below SIZE, in any order. Returns how many; `there` says which. */
 static unsigned some_calls(struct random *r, struct syscall *calls, bool *there)
 {
     unsigned n = 0;

@@ -1,7 +1,7 @@
 /*
  * TCP and its sockets: system calls above, segments below, both in simulated time. Scripts of segments; a peer that
  * is another TCP, with arithmetic of its own, over a wire that loses, repeats, reorders, delays and damages;
- * segments of any content; memory that is out at any place. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
+ * segments of any content; allocations that fail at any place. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
  * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
  * net/socket.c net/sockbuf.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c
  * net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
@@ -146,7 +146,7 @@ static void aim_iss(uint32_t kernel, uint32_t peer, uint32_t iss)
     cycles_base = ((uint64_t)(iss - in_pcb_hash(&of, 0)) << 8) - (uint64_t)now * MS_CYCLES;
 }
 
-/* A socket that has asked the peer for a connection. */
+/* A socket that has sent the peer a SYN. */
 static void asks_peer(void)
 {
     c.fd = k_socket();
@@ -200,7 +200,7 @@ static void close_all(void)
             k_close(fd);
 }
 
-/* The user goes, and the peer resets what is still said to it. */
+/* The user closes the socket, and the peer resets whatever is still sent. */
 static void ended(void)
 {
     close_all();
@@ -220,7 +220,7 @@ static int state(void)
     return tcb_at(c.fd)->state;
 }
 
-/* For numbers that are small, that wrap within the first bytes or soon, and that change their sign. */
+/* With numbers that are small, that wrap within the first bytes or soon, and that change their sign. */
 static const uint32_t STARTS[] = {1000, 0xffffffff, 0xfffffff0, 0xfffff000, 0x7ffffff8};
 #define FOR_STARTS(passive_)                                                           \
     for (unsigned start_ = 0; start_ < 2 * (sizeof STARTS / sizeof *STARTS); start_++) \
@@ -238,7 +238,7 @@ HOST_TEST(a_connection_begins_carries_bytes_both_ways_and_ends)
         EXPECT(A, US(1), PEER(1), 1460);
         CHECK(last.data[0] == 0 && last.data[1459] == (uint8_t)(1459 * 3));
         EXPECT(A, US(1461), PEER(1), 1460);
-        EXPECT_NOTHING(); /* the rest is small, and others are on their way */
+        EXPECT_NOTHING(); /* the rest is small, and segments are in flight */
         say(A, PEER(1), US(2921), 0);
         EXPECT(A, US(2921), PEER(1), 80);
         CHECK(last.flags & P);
@@ -246,7 +246,7 @@ HOST_TEST(a_connection_begins_carries_bytes_both_ways_and_ends)
         say(A, PEER(1), US(3001), 100);
         EXPECT_NOTHING();
         say(A, PEER(101), US(3001), 100);
-        EXPECT(A, US(3001), PEER(201), 0); /* every other one at once */
+        EXPECT(A, US(3001), PEER(201), 0); /* every other segment at once */
         say(A, PEER(201), US(3001), 10);
         EXPECT_NOTHING();
         advance(FAST_MS);
@@ -293,7 +293,7 @@ HOST_TEST(who_closes_first_waits_for_what_is_late)
         say(F | A, PEER(21), US(2), 5); /* our acknowledgement was lost */
         EXPECT(A, US(2), PEER(27), 0);
         advance(30000);
-        say(F | A, PEER(21), US(2), 5); /* the same again: it waits for as long once more */
+        say(F | A, PEER(21), US(2), 5); /* the same again: the wait begins anew */
         EXPECT(A, US(2), PEER(27), 0);
         advance(59000);
         CHECK(objects > (passive ? 2u : 0u));
@@ -314,7 +314,7 @@ HOST_TEST(both_open_and_close_at_once)
         EXPECT(S, US(0), 0, 0);
         say(S, PEER(0), 0, 0);
         EXPECT(S | A, US(0), PEER(1), 0);
-        if (acknowledges) { /* the answer to ours, which asks for nothing more, or the other side's own */
+        if (acknowledges) { /* the answer to our end, which needs no answer, or the other side's own end */
             say(A, PEER(1), US(1), 0);
         } else {
             say(S | A, PEER(0), US(1), 0);
@@ -336,7 +336,7 @@ HOST_TEST(both_open_and_close_at_once)
     }
 }
 
-/* A connection that one has to be told of as long as it is not there is not taken for one that has ended. */
+/* A connection that is still being made is not taken for one that has ended. */
 HOST_TEST(one_that_is_closed_while_both_ask_is_told_and_ends)
 {
     for (unsigned lost = 0; lost < 2; lost++) {
@@ -375,7 +375,7 @@ HOST_TEST(who_listens_not_is_refused)
     EXPECT(S, US(0), 0, 0);
     say(A, PEER(1), US(7), 0); /* of an old connection */
     EXPECT(R, US(7), 0, 0);
-    say(R, PEER(0), 0, 0); /* of nobody */
+    say(R, PEER(0), 0, 0); /* of no connection */
     say(R | A, PEER(0), US(0), 0);
     EXPECT_NOTHING();
     CHECK_EQUAL(state(), TCPS_SYN_SENT);
@@ -388,7 +388,7 @@ HOST_TEST(who_listens_not_is_refused)
     ended();
 }
 
-/* RFC 5961: only a reset with the very next number is one; what may be one is asked for. */
+/* RFC 5961: only a reset with the next expected number counts; another in the window gets a challenge ACK. */
 HOST_TEST(resets_end_a_connection_only_with_the_right_number)
 {
     FOR_STARTS(passive)
@@ -429,7 +429,7 @@ HOST_TEST(resets_end_a_connection_only_with_the_right_number)
     }
 }
 
-/* Whatever is outside of what the connection expects changes nothing. */
+/* Segments outside the window change nothing. */
 HOST_TEST(segments_of_who_does_not_know_the_numbers_do_nothing)
 {
     established(0xfffff000, true);
@@ -531,13 +531,13 @@ HOST_TEST(an_idle_connection_stays_for_ever)
         CHECK_EQUAL(state(), TCPS_ESTABLISHED);
         CHECK_EQUAL(k_write(c.fd, 5000), 5000);
         EXPECT(A, US(1), PEER(1), 1460);
-        CHECK(log_end - log_first >= 1); /* nothing was lost: the window of congestion is that of a beginning */
+        CHECK(log_end - log_first >= 1); /* nothing was lost: the congestion window is the initial one */
         log_first = log_end;
         ended();
     }
 }
 
-/* RFC 1122, 4.2.3.6: one that is idle is probed, and stays while somebody answers; else it ends. */
+/* RFC 1122, 4.2.3.6: an idle connection is probed, and stays while the peer answers; else it ends. */
 HOST_TEST(an_idle_connection_is_kept_alive_or_ends)
 {
     for (unsigned what = 0; what < 8; what++) {
@@ -555,7 +555,7 @@ HOST_TEST(an_idle_connection_is_kept_alive_or_ends)
         CHECK_EQUAL(k_option(fd, IPPROTO_TCP, USER_TCP_KEEPIDLE, (int)idle), 0);
         CHECK_EQUAL(k_option(fd, IPPROTO_TCP, USER_TCP_KEEPINTVL, (int)interval), 0);
         CHECK_EQUAL(k_option(fd, IPPROTO_TCP, USER_TCP_KEEPCNT, (int)count), 0);
-        CHECK_EQUAL(k_option(fd, USER_SOL_SOCKET, USER_SO_KEEPALIVE, 1), 0); /* from now on these count */
+        CHECK_EQUAL(k_option(fd, USER_SOL_SOCKET, USER_SO_KEEPALIVE, 1), 0); /* these count from now on */
         if (inherits) {
             say(S, PEER(0), 0, 0);
             c.iss = logged[log_first % LOGGED].seq;
@@ -640,7 +640,7 @@ HOST_TEST(options_are_kept_checked_and_inherited)
 }
 
 /*
- * When a segment goes again while nothing answers: twice as long each time, up to 64 s, and then the connection ends.
+ * When an unanswered segment is retransmitted: after twice as long each time, up to 64 s; then the connection ends.
  */
 HOST_TEST(what_is_not_acknowledged_goes_again_ever_later)
 {
@@ -729,7 +729,7 @@ HOST_TEST(three_acknowledgements_alike_bring_one_segment_back_at_once)
 }
 
 /*
- * A window that closes is probed with a byte, ever later; whatever the last byte or an end behind it, all arrives
+ * A closed window is probed with a byte, ever later; whatever the last byte or an end behind it, all arrives
  * when it opens.
  */
 HOST_TEST(a_closed_window_is_probed_until_it_opens)
@@ -762,7 +762,7 @@ HOST_TEST(a_closed_window_is_probed_until_it_opens)
                 say(A, PEER(1), US(next), 0);
         }
         c.window = 10000;
-        if (takes) { /* what it says of the window was lost, and it has taken what the last probe had: all of it */
+        if (takes) { /* its window update was lost, and it has taken all bytes of the last probe */
             next += last.length;
             if (last.flags & F)
                 next++;
@@ -801,8 +801,8 @@ HOST_TEST(a_window_that_closes_with_something_to_be_answered_is_probed)
 }
 
 /*
- * A peer that closes its window and is not heard of again, or answers for ever that it is closed when nobody has the
- * socket.
+ * A peer closes its window and sends nothing more, or answers for ever that it is closed after the socket was
+ * closed.
  */
 HOST_TEST(a_closed_window_keeps_no_connection_for_ever)
 {
@@ -826,7 +826,7 @@ HOST_TEST(a_closed_window_keeps_no_connection_for_ever)
             CHECK_EQUAL(k_error(c.fd), ETIMEDOUT);
         ended();
     }
-    established(1000, true); /* but whose user is there and whose peer answers stays */
+    established(1000, true); /* but one with a user and a peer that answers stays */
     c.window = 0;
     say(A, PEER(1), US(1), 0);
     CHECK_EQUAL(k_write(c.fd, 100), 100);
@@ -841,7 +841,7 @@ HOST_TEST(a_closed_window_keeps_no_connection_for_ever)
     ended();
 }
 
-/* Half the buffer is free: the other side is told at once, not only when it asks. */
+/* When half the buffer is free, a window update goes out at once, not only as an answer. */
 HOST_TEST(reading_opens_a_closed_window_each_time)
 {
     FOR_STARTS(passive)
@@ -911,7 +911,7 @@ HOST_TEST(no_segment_of_nobody_begins_a_connection)
     ended();
 }
 
-/* What a router or the peer says of a segment of the connection's that began with number `seq`. */
+/* An ICMP message, from a router or the peer, about the connection's segment that began with number `seq`. */
 static void say_icmp(uint32_t type, uint32_t code, uint32_t seq, uint32_t quoted)
 {
     input_icmp(type, code, 0, &(struct seg){.kernel = c.kernel, .peer = c.peer, .seq = seq}, quoted);
@@ -923,7 +923,7 @@ HOST_TEST(an_error_of_the_network_ends_an_attempt_if_it_is_hard)
         prepare(1000);
         asks_peer();
         EXPECT(S, US(0), 0, 0);
-        say_icmp(3, code, US(1), 28); /* of nothing that is on its way (RFC 5927) */
+        say_icmp(3, code, US(1), 28); /* of nothing in flight (RFC 5927) */
         say_icmp(3, code, US(0) - 1, 28);
         say_icmp(3, code, US(0), 27); /* cut short */
         CHECK_EQUAL(state(), TCPS_SYN_SENT);
@@ -952,9 +952,9 @@ HOST_TEST(an_error_of_the_network_ends_no_connection)
         say_icmp(code % 3 ? 3 : 11, code, US(1), 28);
         CHECK_EQUAL(state(), TCPS_ESTABLISHED);
         if (code == 4)
-            EXPECT(A, US(1), PEER(1), 100); /* it was too long: again, though not shorter */
+            EXPECT(A, US(1), PEER(1), 100); /* it was too long: sent again, though not shorter */
         say(A, PEER(1), US(101), 0);
-        CHECK_EQUAL(tcb_at(c.fd)->soft_error, 0); /* it has been heard of again */
+        CHECK_EQUAL(tcb_at(c.fd)->soft_error, 0); /* the peer has answered again */
         EXPECT_NOTHING();
         CHECK_EQUAL(k_error(c.fd), 0);
         ended();
@@ -982,7 +982,7 @@ HOST_TEST(who_closes_with_bytes_unread_resets)
         k_close(c.listening);
         all_has_gone();
     }
-    established(1000, true); /* and bytes that come when nobody has the socket any more */
+    established(1000, true); /* and bytes that come after the socket was closed */
     k_close(c.fd);
     EXPECT(F | A, US(1), PEER(1), 0);
     say(A, PEER(1), US(2), 0);
@@ -1021,7 +1021,7 @@ HOST_TEST(a_queue_takes_as_many_as_it_was_said_and_a_flood_costs_no_more)
     c.iss = logged[log_first++ % LOGGED].seq;
     say(S, PEER(0), 0, 0); /* its answer was lost */
     EXPECT(S | A, US(0), PEER(1), 0);
-    for (unsigned n = 0; n < 20; n++) { /* a place is free again when who asked has gone, or never answers */
+    for (unsigned n = 0; n < 20; n++) { /* a place is free again when its peer has reset, or never answers */
         say(R, PEER(1), 0, 0);
         c.peer = (uint16_t)(100 + n);
         log_first = log_end;
@@ -1031,7 +1031,7 @@ HOST_TEST(a_queue_takes_as_many_as_it_was_said_and_a_flood_costs_no_more)
     }
     log_first = log_end;
     unsigned resets = 0;
-    k_close(listening); /* two wait, two are on their way: they are refused when they come */
+    k_close(listening); /* two wait, two are being made: these are refused when they come */
     while (log_first != log_end)
         resets += !!(logged[log_first++ % LOGGED].flags & R);
     CHECK_EQUAL(resets, 2);
@@ -1043,16 +1043,16 @@ HOST_TEST(a_queue_takes_as_many_as_it_was_said_and_a_flood_costs_no_more)
 /* A peer ----------------------------------------------------------------------------------------------------------- */
 
 /*
- * Another TCP, simple and without mercy: what is its own it counts in places of 64 bits (0 is the SYN, then the
- * bytes, then the FIN), it sends segments of any length that the window lets it, over each other when they go again,
- * and takes what comes in any order.
+ * Another TCP, simple and strict: it counts its own stream in 64-bit positions (0 is the SYN, then the
+ * bytes, then the FIN), sends segments of any length that the window allows, overlapping when retransmitted,
+ * and takes segments in any order.
  */
 #define STREAM_MOST 60000u
 #define PEERS 4
 
 struct peer {
     bool begins, heard, reset,
-        both; /* begins: it sends the first SYN; heard: of the kernel's SYN; both: it begins, too */
+        both; /* begins: it sends the first SYN; heard: it has the kernel's SYN; both: it begins, too */
     uint16_t kernel, port;
     uint32_t iss, irs, mss, capacity;
     uint64_t una, nxt, most, edge; /* of what it sends: acknowledged, next, most that was sent, end of the window */
@@ -1062,7 +1062,7 @@ struct peer {
     uint8_t got[STREAM_MOST + 2 * MSS];
     uint32_t timer, wait, ack_at;
     bool acks;
-    /* Options that it offers, all of which the kernel takes; its clock's start, the kernel's latest time. */
+    /* Options that it offers, all of which the kernel accepts; its clock's start, the kernel's latest time. */
     bool times, sacks, scales;
     uint8_t scale, kernel_scale;
     uint32_t clock, recent;
@@ -1082,7 +1082,7 @@ static uint32_t seed_now;
 static unsigned peer_count;
 static struct random dice;
 static uint32_t loss, twice, late, damage; /* of 1000; late: milliseconds at most */
-static bool may_fail; /* connections may end otherwise than by all that they had to carry */
+static bool may_fail; /* connections may end before they have carried all */
 static bool silent; /* the wire is cut */
 static uint64_t failing, failures; /* allocations of a transfer: the first that fails, and how many do */
 
@@ -1176,7 +1176,7 @@ static void peer_options(struct peer *p, struct seg *s)
         peer_tells(p, s);
 }
 
-/* The first place that its window is said from: behind the SYN, if that has not come. */
+/* The first position of its window: behind the SYN, if that has not come. */
 static uint64_t window_from(const struct peer *p)
 {
     return p->rnxt ? p->rnxt : 1;
@@ -1260,7 +1260,7 @@ static void peer_timer(struct peer *p)
     }
 }
 
-/* Now and then, what it has told of, but not acknowledged (RFC 2018, 8). */
+/* Drops, now and then, what it has reported, but not acknowledged (RFC 2018, 8). */
 static void peer_throws_away(struct peer *p)
 {
     if (p->high <= p->rnxt || !chance(3))
@@ -1283,7 +1283,7 @@ static void peer_takes(struct peer *p, const struct seg *s)
         p->irs = s->seq;
         p->rnxt = 1;
         if (!(s->flags & A)) {
-            p->nxt = 0; /* its SYN goes again with an acknowledgement */
+            p->nxt = 0; /* its SYN is sent again with an acknowledgement */
             p->acks = false;
         } else {
             p->acks = true;
@@ -1330,7 +1330,7 @@ static void peer_takes(struct peer *p, const struct seg *s)
         p->rnxt++;
 }
 
-/* The options of a segment of the kernel: those that were agreed upon; what it says that it has, has come. */
+/* The options of a kernel's segment: the negotiated ones; the ranges that it reports have come. */
 static void check_agreed(struct peer *p, const struct seg *s, uint64_t acked)
 {
     const uint8_t *times = option_at(s, 8), *scale = option_at(s, 3), *sack = option_at(s, 5);
@@ -1350,7 +1350,7 @@ static void check_agreed(struct peer *p, const struct seg *s, uint64_t acked)
     }
 }
 
-/* What the kernel sends is right at once, whatever becomes of it on its way. */
+/* The kernel's segments are checked when sent, whatever happens to them on the wire. */
 static void sent_to_peers(const struct seg *s)
 {
     struct peer *p = 0;
@@ -1369,7 +1369,7 @@ static void sent_to_peers(const struct seg *s)
         }
         uint64_t at = place(s->seq, *irs, p->rnxt), end = at + s->length;
         if (s->flags & S && at && may_fail)
-            p->again = true; /* a SYN that was late began another one */
+            p->again = true; /* a late SYN began another connection */
         if (p->again)
             return;
         CHECK(!(s->flags & S) || at == 0);
@@ -1402,7 +1402,7 @@ static void sent_to_peers(const struct seg *s)
     to_wire(s, false);
 }
 
-/* The kernel's user of a connection does something. */
+/* The kernel's user of a connection makes a call. */
 static void user_acts(struct peer *p)
 {
     if (p->fd < 0 || p->closed || (int32_t)(now - p->next) < 0)
@@ -1477,7 +1477,7 @@ static void frames_arrive(void)
     }
 }
 
-static bool flooded; /* somebody who does not know the numbers sends, too */
+static bool flooded; /* an attacker who does not know the numbers sends, too */
 
 /* Segments of the peers' ports; once all connections have begun, others that begin and never go on. */
 static void flood(void)
@@ -1499,14 +1499,14 @@ static void flood(void)
             s.peer = (uint16_t)(50000 + random_below(&dice, 10000));
             s.flags = S;
         } else if (!p->una || p->closed || (p->fin && p->rnxt > p->fin)) {
-            continue; /* there may be no connection yet, or none any more: a SYN would begin one */
+            continue; /* there may be no connection yet, or no longer: a SYN would begin one */
         }
         input(&s);
         CHECK(m_in_use() <= peer_count * (TCP_REASSEMBLY_MOST + 4 * (SO_BUFFER / MBUF_BYTES + 1)));
     }
 }
 
-/* Up to the next thing that happens. */
+/* Advances to the next event. */
 static void world_step(int listening)
 {
     static uint32_t until;
@@ -1556,7 +1556,7 @@ static void world_step(int listening)
     CHECK(fd < 0);
 }
 
-/* One that is as usual, or anything up to more than a window says without scaling. */
+/* A usual size, or any up to more than a window without scaling. */
 static void random_buffers(int fd)
 {
     if (random_below(&dice, 2) || flooded)
@@ -1674,7 +1674,7 @@ HOST_TEST(bytes_arrive_over_any_wire)
 }
 
 /*
- * Sockets without a descriptor are none; a connection that gets none waits on, with what has come for it, or ends with
+ * No socket stays without a descriptor; a connection that gets none waits on, with its received bytes, or ends with
  * its listener.
  */
 HOST_TEST(without_descriptors_there_are_no_sockets)
@@ -1710,7 +1710,7 @@ HOST_TEST(without_descriptors_there_are_no_sockets)
     }
 }
 
-/* Whoever comes first, two have a port only if neither has it for any address, and theirs are not the same. */
+/* In either order, two sockets share a port only if neither has it for any address, and their addresses differ. */
 HOST_TEST(two_have_a_port_only_for_different_addresses)
 {
     static const uint32_t own[] = {0, OUR_IP, 0x7f000001u, 0x7f000002u};
@@ -1752,7 +1752,7 @@ HOST_TEST(a_segment_that_found_one_that_was_bound_is_not_of_its_connection)
         host_before_write = host_section_begins = others_connect;
         input(&other);
         host_before_write = host_section_begins = 0;
-        if (connects_in) /* the segment had no more steps */
+        if (connects_in) /* the segment took no more steps */
             CHECK_EQUAL(k_connect(c.fd, c.peer), -EINPROGRESS);
         while (checked(0), log_first != log_end) {
             last = logged[log_first++ % LOGGED];
@@ -1768,7 +1768,7 @@ HOST_TEST(a_segment_that_found_one_that_was_bound_is_not_of_its_connection)
     }
 }
 
-/* Whatever was to be sent when memory was out is sent when there is some, without anybody's help. */
+/* Whatever could not be sent while memory was out is sent once there is some, without another event. */
 HOST_TEST(what_memory_was_out_for_goes_later)
 {
     for (unsigned what = 0; what < 5; what++) {
@@ -1806,12 +1806,12 @@ HOST_TEST(what_memory_was_out_for_goes_later)
             fail_to = UINT64_MAX;
             k_close(c.fd);
             flags = F | A;
-        } else if (what == 3) { /* to a segment out of order, which needs memory itself */
+        } else if (what == 3) { /* an answer to a segment out of order, which needs memory itself */
             uint64_t only = allocations + OF_A_FRAME;
             fail_from = only;
             fail_to = UINT64_MAX;
             say(A, PEER(100), US(1), 10);
-        } else { /* of a SYN with its answer, which is acknowledged before there is some */
+        } else { /* an answer to a SYN, acknowledged before there is memory */
             c.peer = 3001;
             say(S, PEER(0), 0, 0);
             c.iss = logged[log_first % LOGGED].seq;
@@ -1862,7 +1862,7 @@ static void peer_acts(void)
     log_first = log_end;
 }
 
-/* A descriptor that blocks: calls wait for what they ask for, with nothing held, and end with the connection. */
+/* A blocking descriptor: calls wait, with no lock held, and end with the connection. */
 HOST_TEST(calls_wait_for_what_they_ask_for)
 {
     sleeps = peer_acts;
@@ -1885,7 +1885,7 @@ static int k_receive(int fd, uint32_t n, uint32_t flags)
     return CALL(sys_recvfrom, (uint32_t)fd, USER_AT + USER_DATA, n, flags);
 }
 
-static uint32_t comes, came; /* of what comes while somebody waits: bytes in all, and so far */
+static uint32_t comes, came; /* bytes that come while a thread waits: in all, and so far */
 
 static void more_comes(void)
 {
@@ -1897,7 +1897,7 @@ static void more_comes(void)
         return;
     }
     uint32_t room = last.ack + last.window - PEER(1 + came);
-    CHECK(room); /* who waits for more has said that there is room for it */
+    CHECK(room); /* a thread that waits for more has announced room for it */
     while (room && came < comes) { /* all of which is filled */
         uint32_t n = comes - came < 700 ? comes - came : 700;
         n = n < room ? n : room;
@@ -1914,7 +1914,7 @@ static void has_come(uint32_t first, uint32_t n)
     memset(user + USER_DATA, 0, n);
 }
 
-/* Of recv: a look leaves what is there, a call that does not wait says so, and one for all gets all up to the end. */
+/* recv: MSG_PEEK leaves the bytes, MSG_DONTWAIT does not wait, MSG_WAITALL gets all up to the end. */
 HOST_TEST(who_receives_looks_waits_for_all_or_not_at_all)
 {
     established(1000, true);
@@ -1971,7 +1971,7 @@ HOST_TEST(who_sends_to_nobody_gets_the_signal_unless_it_says_no)
     ended();
 }
 
-/* A second call waits for the connection that the first one, which was interrupted, asked for. */
+/* A second call waits for the connection that the first, interrupted one began. */
 HOST_TEST(who_asks_again_waits_for_the_connection)
 {
     sleeps = peer_acts;
@@ -2010,8 +2010,8 @@ HOST_TEST(connections_end_whoever_goes_when_and_whatever_is_cut)
 }
 
 /*
- * What other threads do while one is about to take a lock and holds none, as it may be preempted there or they run on
- * other harts: a frame comes, a timer runs.
+ * What other threads do while one is about to take a lock and holds none, as it may be preempted there or the others
+ * run on other harts: a frame comes, a timer runs.
  */
 static void others_run(void)
 {
@@ -2047,11 +2047,11 @@ static void forget(const struct seg *s)
 static int hostile_listening;
 static unsigned hostile_accepted, hostile_in[TCPS_TIME_WAIT + 1], hostile_read;
 
-/* Any of those that there are, near what the connection expects, in any order. */
+/* Any known options, with values near what the connection expects, in any order. */
 static void hostile_options(struct seg *s, const struct tcpcb *tp)
 {
     uint32_t una = tp ? tp->snd_una : random_next(&dice), sent = tp ? tp->snd_max - una : 0;
-    bool usual = random_below(&dice, 4); /* as one that takes part has it */
+    bool usual = random_below(&dice, 4); /* as a participant's */
     if (usual && tp && tp->times) {
         add_option(s, 1 << 24 | 1 << 16 | 0x080a, 4);
         add_option(s, tp->ts_recent + random_below(&dice, 3), 4);
@@ -2081,7 +2081,7 @@ static void hostile_options(struct seg *s, const struct tcpcb *tp)
         add_option(s, 0, 1);
 }
 
-/* About what some connection expects, or not at all. */
+/* Near what some connection expects, or not at all. */
 static void hostile_segment(void)
 {
     struct seg s = {.kernel = 7,
@@ -2128,7 +2128,7 @@ static void hostile_segment(void)
     input_frame(length);
 }
 
-/* What is kept of selective acknowledgements: ranges in order, with gaps, of numbers that are on their way. */
+/* The kept selective acknowledgements: ranges in order, with gaps, of numbers in flight. */
 static void check_sacked(void)
 {
     for (int fd = 0; fd < FILES; fd++) {

@@ -1,6 +1,6 @@
 /*
- * TCP by packet scripts (packets/README.md): frames in, frames out with their times, and what calls return, of each
- * script with numbers of sequence that begin at several places. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
+ * TCP by packet scripts (packets/README.md): frames in, frames out with their times, and what calls return, for each
+ * script with sequence numbers that begin at several places. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
  * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
  * net/socket.c net/sockbuf.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c
  * net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
@@ -158,7 +158,7 @@ static void sack_option(const char **at, struct seg *s, bool sent)
     *length = (uint8_t)(s->option + s->option_bytes - (length - 1));
 }
 
-/* What stands between < and >; `sent`: by the kernel. */
+/* The options between < and >; `sent`: by the kernel. */
 static void options_of(const char **at, struct seg *s, bool sent)
 {
     while (!next_is(at, ">")) {
@@ -232,7 +232,7 @@ static void say_segment(const char **at)
     input(&s);
 }
 
-/* What a router says of a segment of the kernel's, by type and code: `icmp 3 4 mtu 1006 seq 1`. */
+/* A router's message about a kernel's segment, by type and code: `icmp 3 4 mtu 1006 seq 1`. */
 static void say_icmp(const char **at)
 {
     uint32_t type = number(at), code = number(at), mtu = next_is(at, "mtu") ? number(at) : 0;
@@ -258,7 +258,7 @@ static void relate_times(struct seg *s)
     }
 }
 
-/* Whether they are alike, but for 2 ms of the kernel's own time. */
+/* Whether they are alike, up to 2 ms of the kernel's own time. */
 static bool same_options(struct seg *is, struct seg *should)
 {
     if (is->option_bytes != should->option_bytes)
@@ -438,7 +438,7 @@ static int done_by(const char *name, const struct arguments *args, bool *opens)
     *opens = !strcmp(name, "socket") || !strcmp(name, "accept");
     if (!strcmp(name, "socket"))
         return k_socket();
-    if (!strcmp(name, "skip")) { /* so many hours of the clock, in which no timer runs */
+    if (!strcmp(name, "skip")) { /* hours of the clock, in which no timer runs */
         cycles_base += (uint64_t)(uint32_t)a[0] * 3600 * 1000 * MS_CYCLES;
         return 0;
     }
@@ -528,7 +528,7 @@ static void event(const char *at)
         wrong("more than it understands: %s", at);
 }
 
-/* The user goes, and the peer resets what is still said to it. */
+/* The user closes the socket, and the peer resets whatever is still sent. */
 static void script_ends(void)
 {
     nothing_is_sent();
@@ -555,7 +555,7 @@ static void run_script(const char *name, const char *text, uint32_t first)
     for (unsigned i = 0; i < 16; i++)
         script.fd[i] = -1;
     struct inpcb of = {.laddr = OUR_IP, .faddr = PEER_IP, .lport = KERNEL_PORT, .fport = script.peer};
-    cycles_base = 0; /* the kernel's first number is next to the peer's, if it listens or is bound to its port */
+    cycles_base = 0; /* the kernel's first number is close to the peer's, if it listens or is bound to its port */
     cycles_base = ((uint64_t)(first + 5 - in_pcb_hash(&of, 0)) << 8) - (uint64_t)now * MS_CYCLES;
     while (*text) {
         char line[400];

@@ -1,5 +1,5 @@
 /*
- * What TCP's tests on the host have in common: system calls, the threads and frames, in simulated time (`now`, in
+ * Shared by TCP's tests on the host: system calls, the threads and frames, in simulated time (`now`, in
  * milliseconds).
  */
 #ifndef TEST_HOST_TCP_WORLD_H
@@ -42,17 +42,17 @@ static uint64_t cycles_base;
 static uint8_t user[65536]; /* memory of user mode, from address 0x1000 on */
 #define USER_AT 0x1000u
 
-/* The kernel beside TCP -------------------------------------------------------------------------------------------- */
+/* The kernel around TCP -------------------------------------------------------------------------------------------- */
 
 #ifdef NET_HANDED_H
-#define OF_A_FRAME 2 /* allocations: a packet, and what it is handed over by */
+#define OF_A_FRAME 2 /* allocations: a packet, and the request that passes it on */
 #else
 #define OF_A_FRAME 1
 #endif
 
 static unsigned objects; /* of all zones */
-static uint64_t allocations; /* that were asked for */
-static uint64_t fail_from, fail_to; /* those fail */
+static uint64_t allocations; /* attempts */
+static uint64_t fail_from, fail_to; /* allocations that fail */
 
 void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
 {
@@ -109,7 +109,7 @@ void unix_release(void)
     master--;
 }
 
-/* Designated harts: their packets are worked off when `work_off` says so, one of each queue in turn. */
+/* Designated harts: `work_off` works off their packets, one of each queue in turn. */
 static struct designated *designated[8];
 static unsigned designated_count, designated_turn;
 static bool on_designated;
@@ -197,7 +197,7 @@ void thread_wakeup(const void *channel)
     (void)channel;
 }
 
-static void (*sleeps)(void); /* what happens while somebody waits; it ends the wait */
+static void (*sleeps)(void); /* what happens while a thread waits; it ends the wait */
 
 int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock)
 {
@@ -216,7 +216,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
     return 0;
 }
 
-/* The two threads go their rounds when `advance` says so: each begins again, up to its second delay. */
+/* `advance` runs a round of the two threads: each begins anew, up to its second delay. */
 static struct {
     thread_fn *fn;
     void *arg;
@@ -227,7 +227,7 @@ static jmp_buf round_ends;
 struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
 {
     (void)priority, (void)bound;
-    if (!strcmp(name, "loop-back")) { /* of the loop-back, through which nothing goes here */
+    if (!strcmp(name, "loop-back")) { /* the loop-back's, which is unused here */
         return (struct thread *)&rounds;
     }
     CHECK(threads < 2);
@@ -300,7 +300,7 @@ int transfer_out(struct transfer *t, const void *from, uint32_t n)
     return error;
 }
 
-static unsigned depth; /* in what others do between a thread's instructions */
+static unsigned depth; /* of other threads' work between a thread's instructions */
 static struct file *files[FILES];
 static unsigned files_most = FILES;
 static bool no_files;
@@ -351,7 +351,7 @@ int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool c
 int descriptor_open_both(struct descriptors *d, struct vm_map *map, uint32_t to, struct file *f[2], bool close_on_exec)
 {
     (void)d, (void)map, (void)to, (void)f, (void)close_on_exec;
-    CHECK(false); /* pair.c of this folder has pairs */
+    CHECK(false); /* pair.c of this folder tests pairs */
     return -EMFILE;
 }
 
@@ -374,7 +374,7 @@ static struct descriptors *no_descriptors(struct process *p)
 
 struct descriptors *(*descriptors_of)(struct process *p) = no_descriptors;
 
-/* System calls, from this file's own memory. All that a call took it has given back. */
+/* System calls, from this file's own memory. A call has released all that it took. */
 static int checked(int result)
 {
     if (depth)
@@ -470,7 +470,7 @@ struct seg {
     uint8_t data[MSS];
 };
 
-static struct seg logged[LOGGED]; /* what the kernel has sent and no test has looked at */
+static struct seg logged[LOGGED]; /* what the kernel has sent and no test has read */
 static unsigned log_first, log_end;
 static void (*on_sent)(const struct seg *s); /* instead of the log */
 
@@ -488,7 +488,7 @@ static uint32_t tcp_sum(const uint8_t *ip, const uint8_t *tcp, uint32_t length)
     return sum_of(tcp, length, sum_of(ip + 12, 8, IPPROTO_TCP + length));
 }
 
-/* Options as a segment may have them: known ones, of the right length, once each, and nothing behind them. */
+/* Options that a segment may have: known ones, of the right length, once each, and nothing behind them. */
 static void check_options(const struct seg *s)
 {
     static const uint8_t lengths[] = {[2] = 4, [3] = 3, [4] = 2, [8] = 10};
@@ -506,7 +506,7 @@ static void check_options(const struct seg *s)
     CHECK(!(s->flags & S) || had & 1u << 2);
 }
 
-/* Each segment that leaves is one that TCP may send, whatever it answers. */
+/* Each sent segment is one that TCP may send, whatever it answers. */
 static void transmitted(struct mbuf *m)
 {
     const uint8_t *ip = m->m_data + ETHER_HEADER, *tcp = ip + IP_HEADER;
@@ -565,7 +565,7 @@ static void make_sums(uint32_t length)
     put16(frame_tcp + 16, ~tcp_sum(frame_ip, frame_tcp, length) & 0xffff);
 }
 
-/* The frame for a segment; its length. */
+/* Makes the frame for a segment; returns its length. */
 static uint32_t make_frame(const struct seg *s)
 {
     static const uint8_t us[6] = {2, 'I', 'L', 'K', 0, 2}, peer[6] = {2, 0, 0, 0, 0, 1};
@@ -598,7 +598,7 @@ static uint32_t make_frame(const struct seg *s)
     return ETHER_HEADER + IP_HEADER + length;
 }
 
-/* What is done with a frame in a thread (receive/). */
+/* What a thread does with a frame (receive/). */
 static void input_frame(uint32_t length)
 {
     struct mbuf *m = m_get();
@@ -638,7 +638,7 @@ static void advance(uint32_t ms)
 }
 
 /*
- * What a router or the peer says of segment `s` of the kernel's: an ICMP message whose fourth 16-bit word is `word`,
+ * A message of a router or the peer about the kernel's segment `s`: an ICMP message whose fourth 16-bit word is `word`,
  * and that quotes so many bytes.
  */
 static void input_icmp(uint32_t type, uint32_t code, uint32_t word, const struct seg *s, uint32_t quoted)

@@ -1,6 +1,6 @@
 /*
- * A terminal: lines and their editing, echo, signals, output that is stopped, reading as VMIN and VTIME say; and random
- * input, whose lines are those of a model. Sources: dev/terminal.c lock/simple_lock.c
+ * A terminal: lines and their editing, echo, signals, stopped output, reading as VMIN and VTIME say; and random
+ * input, whose lines agree with a model. Sources: dev/terminal.c lock/simple_lock.c
  */
 #include "dev/terminal.h"
 
@@ -19,7 +19,7 @@
 
 static struct serial port;
 static struct terminal tty;
-static char line[8192]; /* what the line has been sent */
+static char line[8192]; /* what has been sent to the line */
 static unsigned sent, room = sizeof line, signal_number, slept;
 static const char *coming; /* characters that arrive one by one while a reader sleeps */
 static bool interrupted, blocked;
@@ -225,7 +225,7 @@ HOST_TEST(the_end_of_a_file)
     type("ab\x04"
          "\x04"
          "cd\n");
-    check_read(2, "ab"); /* the end belongs to what it ended, even if that just filled the reader */
+    check_read(2, "ab"); /* the end belongs to the line that it ended, even if that just filled the reader's buffer */
     check_read(64, "");
     check_read(64, "cd\n");
     check_line("abcd\r\n");
@@ -267,7 +267,7 @@ HOST_TEST(output_stops_and_goes_on)
     CHECK(!port.stopped);
     CHECK_EQUAL(terminal_write(&tty, "a\nb", 3), 0);
     check_line("a\r\nb");
-    type("\x13\x03"); /* else nobody would see what it does */
+    type("\x13\x03"); /* else its effect would not show */
     CHECK(!port.stopped);
     type("\x13");
     struct user_termios t;
@@ -293,7 +293,7 @@ HOST_TEST(characters_as_they_come)
     mode(0, 0, 2, 0);
     check_read(64, "yz");
     mode(0, 0, 5, 0);
-    coming = "mn"; /* no more than the reader has room for is waited for */
+    coming = "mn"; /* a read waits for no more than it has room for */
     check_read(2, "mn");
     mode(0, 0, 0, 0);
     check_read(64, "");
@@ -371,8 +371,8 @@ HOST_TEST(a_reader_of_the_background_gets_nothing)
 }
 
 /*
- * ---- Random characters, with ends, erasing and killing, read by pieces: the model keeps the line and the bytes that
- * are readable.
+ * ---- Random characters, with ends, erasing and killing, read in pieces: the model keeps the line and the readable
+ * bytes.
  */
 
 static char model[TERMINAL_QUEUE], unfinished[TERMINAL_LINE];
@@ -426,7 +426,7 @@ HOST_TEST(random_lines)
     CHECK(tty.dropped > 0);
 }
 
-/* ---- Each character and each flag of the modes: at the value that it has at first, at another, and at none. */
+/* ---- Each character and each flag of the modes: at its initial value, at another, and at none. */
 
 static struct user_termios modes_now(void)
 {
@@ -442,12 +442,12 @@ static void use(const struct user_termios *t)
 }
 
 /*
- * `@` in `typed` is the character; `text` is read when it does what it is for, `plain` when it is a character like
+ * `@` in `typed` is the character; a reader gets `text` if it has its function, `plain` if it is a character like
  * others.
  */
 static const struct character {
     unsigned which;
-    int first; /* or -1: there is none at first */
+    int first; /* or -1: none at first */
     const char *typed, *text, *plain;
     int signal;
 } characters[] = {
@@ -480,7 +480,7 @@ static const char *with_it(const char *text, int c, char *to)
     return to;
 }
 
-/* Typed as `c`, it gives `wanted` or, a null pointer, no line yet. */
+/* Typed as `c`, it gives `wanted`, or no line yet (a null pointer). */
 static void check_character(const struct character *k, int c, const char *wanted, int signal)
 {
     char typed[16], text[16];
@@ -511,7 +511,7 @@ HOST_TEST(each_character_does_what_its_name_says_wherever_it_is)
         t.cc[k->which] = 'M';
         use(&t);
         check_character(k, 'M', k->text, k->signal);
-        for (int c = 'M' - 1; c <= 'M' + 1; c += 2) /* just beside it is nothing */
+        for (int c = 'M' - 1; c <= 'M' + 1; c += 2) /* the characters next to it do nothing */
             check_character(k, c, k->plain, 0);
         t.cc[k->which] = USER_VDISABLE;
         use(&t);
@@ -541,7 +541,7 @@ HOST_TEST(each_flag_of_input)
         uint32_t set, clear;
         const char *typed, *read;
     } each[] = {
-        {USER_ISTRIP, 0, "\xe1\xff\n", "a\x7f\n"}, /* 0xff is stripped to what erases, and after that it is looked at */
+        {USER_ISTRIP, 0, "\xe1\xff\n", "a\x7f\n"}, /* 0xff is stripped to the erase character, and then interpreted */
         {0, USER_ISTRIP, "\xe1\n", "\xe1\n"},
         {USER_INLCR, USER_ICRNL, "a\nb", 0},
         {0, USER_INLCR, "a\n", "a\n"},
@@ -558,7 +558,7 @@ HOST_TEST(each_flag_of_input)
         use(&t);
         check_typed(each[i].typed, each[i].read, 0);
     }
-    for (int any = 0; any < 2; any++) { /* IXANY: whatever is typed lets stopped output go on */
+    for (int any = 0; any < 2; any++) { /* IXANY: any character resumes stopped output */
         start();
         struct user_termios t = modes_now();
         t.iflag |= any ? USER_IXANY : 0;
@@ -626,8 +626,8 @@ HOST_TEST(each_flag_of_what_is_shown)
 }
 
 /*
- * A far end that stops when it is told to, but for what is under way then, loses nothing, whatever the pace of readers;
- * and it is never told to wait where there is no line to read.
+ * A far end that stops when told to, except for what is under way then, loses nothing, at any pace of the readers;
+ * and it is never told to wait while there is no line to read.
  */
 HOST_TEST(a_far_end_that_waits_loses_nothing)
 {

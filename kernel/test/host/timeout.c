@@ -59,7 +59,7 @@ static void set_timer(unsigned i, uint32_t ticks)
     set[i] = true;
 }
 
-/* While a function of a timeout runs on another hart, whoever drains it yields; here that is the function itself. */
+/* While a timeout's function runs on another hart, a thread that drains it yields; here the function itself drains. */
 static jmp_buf other_hart;
 
 void thread_yield(void)
@@ -226,9 +226,9 @@ HOST_TEST(ticks_that_merged_call_all_that_has_become_due)
 }
 
 /*
- * Against a model that counts in 64 bits, with a clock that starts just before its count wraps around: of any length up
- * to what 32 bits say, some in the middle of what is overdue, as the soft interrupt comes late. What is over is
- * poisoned at once.
+ * Against a model that counts in 64 bits, with a clock that starts just before its count wraps around: timeouts of any
+ * length that 32 bits hold, some set in the middle of overdue ones, as the soft interrupt comes late. A finished
+ * timeout is poisoned at once.
  */
 #define POISON 0xa5
 static uint64_t model_now, model_due[TIMERS];
@@ -262,7 +262,7 @@ static uint32_t some_ticks(struct random *r)
 
 static void run_softclock(void)
 {
-    CHECK(posted || next_due() == TIMERS); /* what it was posted for may be cancelled */
+    CHECK(posted || next_due() == TIMERS); /* the timeout that it was posted for may be cancelled */
     if (posted)
         softclock(0);
     posted = false;

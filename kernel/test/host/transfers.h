@@ -1,35 +1,35 @@
 /*
  * Transfers that fail (included by ext2.c). Each operation of the list below is tried on the same tree again and again,
- * and each time another of its transfers, a block or a flush, fails. A model judges, which is the tree before it and
- * the tree after it without a fault, and so does e2fsck:
+ * and each time another of its transfers, a block or a flush, fails. A model judges the result, which is the tree
+ * before the operation and the tree after it without a fault, and so does e2fsck:
  *
- *   what is seen then, by the same mount, is the one or the other; the latter if the operation told of no error
- *   the operation again, with the drive well, comes to the tree after it (`ONCE`)
- *   what sync has acknowledged is what a cut of the power leaves; and so is what fsync has, of the first call or the
- *   second one what is unmounted then is sound, or e2fsck was asked for, and mends it; it has the one tree or the other
- *   no file is changed but the one that is operated upon
+ *   the same mount then shows the one or the other; the latter if the operation gave no error
+ *   repeating the operation, with a working drive, leads to the tree after it (`ONCE`)
+ *   a power cut leaves what sync has acknowledged; and what fsync has, in the first call or the second one
+ *   an unmount then leaves a sound image, or asks for e2fsck, which mends it; it has the one tree or the other
+ *   no file is changed except the operation's
  *
- * A new operation is a line of `operations`: its name, what it does, and what is done before, on a cache that then
- * knows nothing, or (`warm`) knows all, with what is delayed. `parts`: a file that may have come to some of what is
+ * A new operation is a line of `operations`: its name, what it does, and what is done before, with the cache then
+ * empty, or (`warm`) full, with delayed blocks. `parts`: a file of which only some may have been
  * written, cut or added.
- * `fails`: some case is known not to hold; the test then looks for one that does not, and once all do, it says so: then
- * the mark goes.
+ * `fails`: some case is known to fail; the test then looks for one that fails, and reports when all pass: then
+ * remove the mark.
  *
- * EXT2_TRANSFERS of the environment: all cases, not some of them, of the operations whose names begin with it ("all":
- * of each), and what is wrong in each that does not hold; "log": many drives that fail under a journal's transactions
+ * EXT2_TRANSFERS in the environment: all cases, not some of them, of the operations whose names begin with it ("all":
+ * of each), and what is wrong in each that fails; "log": many drives that fail under a journal's transactions
  * (at the end of this file).
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #ifndef TRANSFERS_EACH
-#define TRANSFERS_EACH 7u /* of so many cases one */
+#define TRANSFERS_EACH 7u /* one of so many cases */
 #endif
 #define PARTS_MOST 320000u
 
-struct picture { /* of a tree: a line for each file, sorted */
+struct picture { /* of a tree: one line per file, sorted */
     char text[24000];
-    uint8_t parts[PARTS_MOST]; /* contents of the file of which parts may be there */
+    uint8_t parts[PARTS_MOST]; /* contents of the file that may be there in part */
     uint32_t parts_size;
 };
 
@@ -39,7 +39,7 @@ struct operation {
     int (*before)(void); /* or 0 */
     const char *parts;   /* or 0 */
     bool warm;
-    /* What it is done for: what was written before is on the medium. If it cannot be written, it is 0. */
+    /* Its purpose: what was written before is on the medium. If that fails, the file is 0. */
     bool acknowledges;
     unsigned fails; /* 1: without a journal, 2: with one */
 };
@@ -50,7 +50,7 @@ static const char *const how_it_fails[] = {"once", "with its sector, until the o
                                            "once, though it is written"};
 
 static struct shared { /* with the processes that try */
-    struct picture before, after, seen, committed; /* committed: before anything was done that is delayed */
+    struct picture before, after, seen, committed; /* committed: before any delayed operation */
     uint32_t transfers, sector;
     const char *what;
     bool reached, told;
@@ -61,10 +61,10 @@ static bool failing, with_log;
 static uint32_t fails_at, transfers_so_far, failing_sector;
 static enum how fails_how;
 static bool reads_are_well; /* whatever else fails */
-static uint8_t *certain; /* what is on the medium whatever the drive's cache loses */
+static uint8_t *certain; /* on the medium whatever the drive's cache loses */
 static struct vnode *kept_open;
 
-/* Of the device: whether the transfer of `bp`, or a flush (null), is to fail. */
+/* For the device: whether the transfer of `bp`, or a flush (null), fails. */
 static bool a_transfer_fails(const struct buf *bp)
 {
     if (!failing || (reads_are_well && bp && bp->flags & B_READ))
@@ -203,7 +203,7 @@ static void draw_all(struct picture *p)
 }
 
 /*
- * What of a file may have been written, cut or added in part: each byte is that of before or after, or one that was
+ * A file that may have been written, cut or extended in part: each byte is the old or the new one, or one that was
  * never written.
  */
 static bool parts_are_good(const struct picture *p)
@@ -248,7 +248,7 @@ static _Noreturn void is_neither(const char *when, const struct picture *p)
     _exit(1);
 }
 
-/* 1: the tree after, 0: before, 2: between the two, where that may be; else it ends. */
+/* 1: the tree after, 0: before, 2: between the two, where that is allowed; else the test fails. */
 static int judge(const char *when, const struct picture *p)
 {
     if (alike(p, &shared->after))
@@ -259,7 +259,7 @@ static int judge(const char *when, const struct picture *p)
         parts_are_good(p))
         return 2;
     if (with_log && tried->acknowledges &&
-        alike(p, &shared->committed)) /* a log that cannot be written lets go of all */
+        alike(p, &shared->committed)) /* a log that cannot be written loses everything */
         return 3;
     is_neither(when, p);
 }
@@ -284,7 +284,7 @@ static void show_fsck(const char *when)
     CHECK(!system(command));
 }
 
-/* Mends what is in `disk`, mounts it, and draws what is there. */
+/* Mends the image in `disk`, mounts it, and takes its picture. */
 static void draw_what_is_left(const char *when, bool told)
 {
     write_image();
@@ -304,12 +304,12 @@ static void draw_what_is_left(const char *when, bool told)
 
 static void drive_is_well(void)
 {
-    while (pendings) /* what was begun belongs to it */
+    while (pendings) /* I/O under way belongs to it */
         one_ends();
     failing = false;
 }
 
-/* What has been acknowledged by a sync is there after a cut of the power: `of` the tree as it was seen then. */
+/* What sync has acknowledged is there after a power cut: `of` is the tree as it was seen then. */
 static void what_a_cut_leaves(int of)
 {
     pid_t child = fork();
@@ -330,7 +330,7 @@ static void what_a_cut_leaves(int of)
     CHECK_EQUAL(status, 0);
 }
 
-/* It is done again behind an error, if that is to help; which of the trees there is now. */
+/* Repeats the operation after an error, if that should help; returns which of the trees there is now. */
 static int done_again(int is, bool flush_alone)
 {
     if (is == 1 && !tried->acknowledges)
@@ -344,7 +344,7 @@ static int done_again(int is, bool flush_alone)
     return is;
 }
 
-/* What is unmounted is sound, or somebody was told that it is not. `error`: of what was done. */
+/* An unmounted image is sound, or some call has reported that it is not. `error`: the operation's. */
 static void look_at_the_image(bool told, int error)
 {
     write_image();
@@ -380,7 +380,7 @@ static void one_case(uint32_t at, enum how how)
     bool flush_alone = shared->what && !strcmp(shared->what, "flush") && how == ONCE;
     vrele(root);
     int is = judge("behind it", &shared->seen);
-    bool later = !error && is == 2; /* contents that could not be written are told of by sync */
+    bool later = !error && is == 2; /* sync reports contents that could not be written */
     if (!error)
         CHECK(is == 1 || later);
     if (error && how == ONCE && !fs->mount.read_only)
@@ -407,7 +407,7 @@ static void one_case(uint32_t at, enum how how)
     _exit(0);
 }
 
-/* Whether it held. Without `say` nothing of it is shown. */
+/* Whether the case passed. Without `say` nothing is printed. */
 static bool holds(uint32_t at, enum how how, bool say)
 {
     fflush(stdout);
@@ -464,19 +464,19 @@ static void make_tree(void)
     name[200] = 0;
     must(vfs_make(0, "a/long", VLNK, 0777, 0, name));
     must(vfs_make(0, "a/short", VLNK, 0777, 0, "small"));
-    for (unsigned i = 0; i < 3; i++) { /* no room for another one */
+    for (unsigned i = 0; i < 3; i++) { /* no room for another name */
         name_of_250(name, "b/full", i);
         must(vfs_link(0, "a/small", name));
     }
     sprintf(name, "b/full/%0180u", 3);
     must(vfs_link(0, "a/small", name));
-    for (unsigned i = 0; i < 36; i++) { /* nor in the twelve blocks that the inode leads to */
+    for (unsigned i = 0; i < 36; i++) { /* nor in the inode's twelve direct blocks */
         name_of_250(name, "b/deep", i);
         must(vfs_link(0, "a/two", name));
     }
 }
 
-/* A file with attributes of its own, and two and a short link that share theirs; what has none is not changed. */
+/* A file with its own attributes, and two and a short link that share theirs; files without any are unchanged. */
 static void give_attributes_of_tree(void)
 {
     FILE *commands;
@@ -520,7 +520,7 @@ static int open_and(const char *path, int (*fn)(struct vnode *vp))
 
 static char name_250[300];
 
-static int none(int error, int done) /* `done`: it has been done before, as it told of an error then */
+static int none(int error, int done) /* `done`: it was done before, and gave an error */
 {
     return error == done ? 0 : error;
 }
@@ -801,7 +801,7 @@ static const struct operation operations[] = {
 };
 #define OPERATIONS (sizeof operations / sizeof operations[0])
 
-/* In a process of its own: what is drawn is read, and that would write what is delayed. */
+/* In a process of its own: taking the picture reads, which would write delayed blocks. */
 static void draw_apart(struct picture *p, int (*before)(void))
 {
     pid_t child = fork();
@@ -852,7 +852,7 @@ static void try_operation(const struct operation *op, uint32_t each, uint32_t fi
     _exit(!fails && wrong);
 }
 
-/* The tree on a drive of which transfers can fail. */
+/* The tree on a drive whose transfers can fail. */
 static void transfers_begin(bool with_journal, uint32_t inodes)
 {
     with_log = with_journal;
@@ -883,7 +883,7 @@ static void transfers_end(unsigned wrong)
     end();
 }
 
-/* Of each operation every so many-th case, another one for each, or all. */
+/* Of each operation every n-th case, beginning at different ones, or all. */
 static void transfers_fail(bool with_journal, uint32_t each)
 {
     const char *only = getenv("EXT2_TRANSFERS");
@@ -915,9 +915,9 @@ HOST_TEST(each_transfer_fails_with_a_journal)
 }
 
 /*
- * A drive that fails for good, or for the rest of an operation, in the middle of many that are delayed, with a journal.
- * What memory has is the tree behind the operations that have told of no error, whatever is read and done then; the
- * device has one of the trees from the last sync on, with nothing to mend.
+ * A drive that fails for good, or for the rest of an operation, in the middle of many delayed ones, with a journal.
+ * Memory has the tree after the operations that gave no error, whatever is read and done then; the
+ * device has one of the trees since the last sync, with nothing to mend.
  */
 #define STEPS_MOST 16u
 #define DRIVES 12u
@@ -928,9 +928,9 @@ static struct steps { /* with the processes that try */
     uint32_t transfers, ended;
 } *steps;
 
-static int op_few_bytes_more(void) /* in a block that it has: only its inode changes */
+static int op_few_bytes_more(void) /* in an existing block: only its inode changes */
 {
-    return put("beside", 5000, 100, 0); /* as they are on the device: contents may be lost */
+    return put("beside", 5000, 100, 0); /* as on the device: contents may be lost */
 }
 
 static int a_step(struct random *random, bool *syncs)
@@ -948,7 +948,7 @@ static void draw_step(uint32_t i)
     memcpy(steps->tree[i], shared->seen.text, sizeof shared->seen.text);
 }
 
-/* What is seen is one of these trees. */
+/* Checks that the tree seen is one of these. */
 static void check_is_of(const char *when, uint32_t first, uint32_t last)
 {
     for (uint32_t i = first; i <= last; i++)
@@ -959,7 +959,7 @@ static void check_is_of(const char *when, uint32_t first, uint32_t last)
     is_neither(when, &shared->seen);
 }
 
-/* The trees of all steps on a drive that is well, and how many transfers there are. */
+/* The trees of all steps on a working drive, and the number of transfers. */
 static void take_steps(struct random random, uint32_t count)
 {
     bool syncs;
@@ -1002,7 +1002,7 @@ static void fail_in_the_middle(struct random random)
     draw_all(&shared->seen);
     check_is_of("what memory has", first, done);
     bool ended = fs->mount.read_only;
-    for (uint32_t i = 0; ended && i < 8; i++) { /* nothing changes, and all is seen as it was */
+    for (uint32_t i = 0; ended && i < 8; i++) { /* nothing changes any more */
         bool syncs;
         a_step(&random, &syncs);
         draw_all(&shared->seen);
@@ -1016,7 +1016,7 @@ static void fail_in_the_middle(struct random random)
     nothing_is_held();
     CHECK_EQUAL(inodes_referenced(), 0);
     CHECK_EQUAL(bio_busy(), 0);
-    remount(); /* the log is carried out */
+    remount(); /* replays the log */
     draw_all(&shared->seen);
     check_is_of("what the device has", synced, done);
     CHECK_EQUAL(vfs_unmount_all(), 0);
@@ -1035,7 +1035,7 @@ HOST_TEST(a_log_that_cannot_be_written_leaves_memory_whole)
     unsigned wrong = 0, drives = all ? DRIVES_ALL : DRIVES;
     if (only && !all)
         return;
-    transfers_begin(true, 10); /* fewer than there are: what memory alone has must not be let go of */
+    transfers_begin(true, 10); /* fewer than needed: blocks that only memory has must be kept */
     steps = mmap(0, sizeof *steps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(steps != MAP_FAILED);
     for (unsigned i = 0; i < drives; i++) {
@@ -1056,10 +1056,10 @@ HOST_TEST(a_log_that_cannot_be_written_leaves_memory_whole)
 }
 
 /*
- * A transfer that fails in the middle of many operations, of which much is delayed, with and without a journal: each
- * operation gives what it gives without the fault, up to the first that tells of an error; what is seen then is the
- * tree before or behind that one. Only contents may be lost later, and sync tells of them. EXT2_TRANSFERS=middle has
- * more.
+ * A transfer that fails in the middle of many operations, with many delayed blocks, with and without a journal: each
+ * operation returns what it returns without the fault, up to the first that gives an error; the tree seen then is the
+ * one before or after that operation. Only contents may be lost later, and sync reports them. EXT2_TRANSFERS=middle
+ * tries more.
  */
 #define MIDDLES 10u
 #define MIDDLES_ALL 600u
@@ -1075,11 +1075,11 @@ static const struct operation *one_of_operations(struct random *random)
     const struct operation *op;
     do
         op = &operations[random_below(random, OPERATIONS)];
-    while (op->operate == op_readdir); /* knows what is there */
+    while (op->operate == op_readdir); /* it knows what is there */
     return op;
 }
 
-/* What the operations do on a drive that is well. */
+/* What the operations do on a working drive. */
 static void take_middle(struct random random, uint32_t count)
 {
     failing = true, fails_at = UINT32_MAX;
@@ -1093,7 +1093,7 @@ static void take_middle(struct random random, uint32_t count)
     _exit(0);
 }
 
-/* The line of a file without the sum of its contents, or nothing if it is `but`, or may be another name of that. */
+/* A file's line without the sum of its contents, or nothing if it is `but`, or may be another name of that. */
 static const char *line_without(const char *line, const char *but, bool sums, char *to)
 {
     const char *end = strchr(line, '\n');
@@ -1112,7 +1112,7 @@ static const char *line_without(const char *line, const char *but, bool sums, ch
     return end + 1;
 }
 
-/* Whether two trees are alike, but for one file, and for the contents of all if `sums` do not count. */
+/* Whether two trees are alike, except for one file, and for all contents if `sums` do not count. */
 static bool trees_alike(const char *a, const char *b, const char *but, bool sums)
 {
     char one[PATH_MOST + 600], other[PATH_MOST + 600];
@@ -1138,10 +1138,10 @@ static void is_tree_of(const char *when, uint32_t first, uint32_t last, const ch
     is_neither(when, &shared->seen);
 }
 
-/* One of the transfers that there are without a fault, or the first behind them. */
+/* One of the transfers of a run without a fault, or the first after them. */
 static void choose_transfer(struct random random)
 {
-    for (unsigned i = 0; i < 100; i++) /* other draws than the operations' */
+    for (unsigned i = 0; i < 100; i++) /* draws differ from the operations' */
         random_next(&random);
     fails_at = random_below(&random, middle->transfers + 1);
     fails_how = random_below(&random, HOWS);
@@ -1165,7 +1165,7 @@ static uint32_t any_count(struct random *random)
     return count;
 }
 
-/* Up to the first that gives another error than without the fault: *op is that then, else null. How many there were. */
+/* Up to the first with another error than without the fault: then *op is that, else null. Returns how many ran. */
 static uint32_t operate_until_told(struct random random, uint32_t count, const struct operation **op)
 {
     for (uint32_t done = 0; done < count; done++) {
@@ -1182,17 +1182,17 @@ static uint32_t operate_until_told(struct random random, uint32_t count, const s
     return count;
 }
 
-/* Whether e2fsck is to be asked for. */
+/* Whether e2fsck is needed. */
 static bool unmount_and_look(const struct ext2 *fs, bool told, bool *lost)
 {
-    *lost |= device.lost_writes != fs->lost_writes; /* the caller of fsync was told: e2fsck is asked for then, too */
+    *lost |= device.lost_writes != fs->lost_writes; /* fsync has given an error: then e2fsck is needed, too */
     bool errors = fs->errors;
     int unmounted = vfs_unmount_all();
     CHECK(unmounted != -EBUSY);
     nothing_is_held();
     CHECK_EQUAL(inodes_referenced(), 0);
     CHECK_EQUAL(bio_busy(), 0);
-    if (with_log) { /* it is carried out */
+    if (with_log) { /* it is replayed */
         remount();
         CHECK_EQUAL(vfs_unmount_all(), 0);
     }
@@ -1222,7 +1222,7 @@ static void fail_somewhere(struct random random)
         printf("%s of sector %d failed %s, at transfer %u of %u\n", shared->what ? shared->what : "nothing",
                (int)shared->sector, how_it_fails[fails_how], fails_at, middle->transfers);
     /*
-     * Without a log all that was delayed may be lost with a drive that writes nothing for a while: the rest is sound.
+     * Without a log a drive that writes nothing for a while may lose all delayed blocks: the rest is sound.
      */
     bool gone = !with_log && fails_how == DEAD && shared->what && strcmp(shared->what, "read"), whole = gone;
     const char *but = op ? op->parts : 0;
@@ -1233,7 +1233,7 @@ static void fail_somewhere(struct random random)
     for (uint32_t i = first; i <= last; i++)
         whole |= trees_alike(shared->seen.text, middle->tree[i], but, true);
     bool ended = fs->mount.read_only, lost = vfs_sync() != 0;
-    CHECK(whole || lost || op); /* what is lost is told of */
+    CHECK(whole || lost || op); /* losses are reported */
     shared->told = unmount_and_look(fs, op, &lost);
     draw_what_is_left("unmounted", true);
     if (!ended && !lost && !gone)

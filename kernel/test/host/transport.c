@@ -1,6 +1,6 @@
 /*
  * Messages between nodes, against a model of the other node with arithmetic of its own, over a wire that loses,
- * repeats, delays and lets overtake, by seed: each message gets there once, as it was, in order, both ways; nothing is
+ * repeats, delays and reorders, by seed: each message arrives once, unchanged, in order, both ways; nothing is
  * left. Frames of any content do no harm. Sources: ipc/message.c net/mbuf.c mem/zone.c mem/page.c lock/simple_lock.c
  * lib/printf.c. Options: ZONE_DEBUG=0 TRANSPORT_FILE="ipc/transport/norma.h"
  */
@@ -20,7 +20,7 @@
 
 #include "test/host/ram.h"
 
-/* ---- What the kernel has below it. */
+/* ---- The layer below the kernel. */
 
 struct net_address net_own = {{2, 'I', 'L', 'K', 0, 2}, 0, 0};
 uint16_t ipc_node;
@@ -101,7 +101,7 @@ void ether_register(struct ether_protocol *p)
 
 /* ---- Ports: a right is counted. */
 
-static bool strange; /* what comes is not what the model sends */
+static bool strange; /* not the model's messages arrive */
 
 static struct port ports[PORTS];
 static int rights_out, rights_in;
@@ -194,7 +194,7 @@ static unsigned probes;
 
 void message_post(struct message *m)
 {
-    if (m->id == MESSAGE_SEND_ONCE) { /* of a message that was not sent, or not sound */
+    if (m->id == MESSAGE_SEND_ONCE) { /* of a message that was not sent, or was damaged */
         message_free(m);
         return;
     }
@@ -203,7 +203,7 @@ void message_post(struct message *m)
     message_free(m);
 }
 
-/* ---- Messages by number: what is in number n is drawn from it alone. */
+/* ---- Messages by number: the contents of number n are drawn from n alone. */
 
 static struct content {
     uint32_t size, data_size, rights;
@@ -269,7 +269,7 @@ static bool kernel_sends(uint32_t n)
     return true;
 }
 
-/* ---- The wire: frames with the time at which they come. */
+/* ---- The wire: frames with their times of arrival. */
 
 static struct flight {
     uint32_t at, length;
@@ -315,7 +315,7 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
 }
 
 /*
- * ---- The other node: what it gets. Whole messages are kept by their first number (window), or one at a time (norma).
+ * ---- The other node: what it receives. Whole messages are kept by their first number (window), or singly (norma).
  */
 
 static bool is_window(void)
@@ -337,7 +337,7 @@ static uint32_t pieces_of(uint32_t data_size)
 static struct {
     bool have[SPAN]; /* by frame, counted over all messages */
     uint32_t whole; /* messages before `first` are whole */
-    uint32_t first; /* frame number of the first message that is not */
+    uint32_t first; /* frame number of the first incomplete message */
     uint32_t packets;
 } model_in;
 
@@ -370,7 +370,7 @@ static void check_piece(uint32_t n, uint32_t index, const uint8_t *bytes, uint32
         CHECK_EQUAL(bytes[i - from], byte_of(n, 5000 + i));
 }
 
-/* Which message has frame number `number`, and which of its frames it is; of those that the kernel has been given. */
+/* Which of the messages passed to the kernel has frame number `number`, and which of its frames that is. */
 static uint32_t message_of(uint32_t number, uint32_t *index)
 {
     uint32_t n = 0;
@@ -401,7 +401,7 @@ static void model_gets_window(uint32_t sequence, const uint8_t *bytes, uint32_t 
     model_says(model_in.first, there);
 }
 
-/* A packet is a head with a page, or a page. */
+/* A packet is a header with a page, or a page. */
 static void model_gets_norma(uint32_t sequence, uint32_t index, const uint8_t *bytes, uint32_t length)
 {
     if (sequence < model_in.packets)
@@ -426,12 +426,12 @@ static void model_gets_norma(uint32_t sequence, uint32_t index, const uint8_t *b
     model_in.whole++;
 }
 
-/* ---- And what it sends. */
+/* ---- What it sends. */
 
 static struct {
     uint32_t there; /* frames, or packets, that the kernel has */
     uint32_t in_message, message; /* norma: what is sent now */
-    uint32_t quiet; /* time at which it sent last */
+    uint32_t quiet; /* time of its last frame */
     uint32_t more; /* window: bits from `there` on */
 } model_out;
 static uint32_t from_peer; /* messages in all */
@@ -487,7 +487,7 @@ static void model_hears_norma(uint32_t sequence)
     model_out.quiet = now - 1000;
 }
 
-/* All that the kernel has not got of the next 32, again and again. */
+/* Sends what the kernel lacks of the next 32, again and again. */
 static void model_sends_window(void)
 {
     if (now - model_out.quiet < 25)
@@ -569,7 +569,7 @@ static void begin(uint32_t seed)
     luck = random_from(seed, 1);
 }
 
-/* Messages both ways, at random times; all of them get there. */
+/* Messages both ways, at random times; all of them arrive. */
 static void carry(uint32_t seed, uint32_t count)
 {
     begin(seed);
@@ -592,7 +592,7 @@ static void carry(uint32_t seed, uint32_t count)
     CHECK_EQUAL(messages_in_use(), 0);
     CHECK_EQUAL(m_in_use(), 0);
     CHECK_EQUAL(host_locks_held, 0);
-    CHECK(pages_free() + 16 >= free_pages); /* but for what zones keep */
+    CHECK(pages_free() + 16 >= free_pages); /* except what zones keep */
 }
 
 #define OF_SEED(n)                            \
@@ -620,7 +620,7 @@ HOST_TEST(a_node_that_is_silent_is_given_up)
     begin(1);
     loses = 1000;
     transport_node_died = node_died;
-    for (uint32_t again = 1; again < 3; again++) { /* the next message begins anew, and nobody answers */
+    for (uint32_t again = 1; again < 3; again++) { /* the next message begins anew, without an answer */
         for (uint32_t n = 0; n < 3; n++)
             CHECK(kernel_sends(n));
         CHECK_EQUAL(peers[PEER]->epoch, 99 + again);
@@ -669,7 +669,7 @@ HOST_TEST(rights_leave_with_their_message_or_not_at_all)
     peers[PEER]->dying = false;
     m->reply = (struct right){&ports[2], RIGHT_SEND_ONCE};
     message_add_right(m, &ports[3], RIGHT_SEND);
-    for (unsigned n = 0; n < 4; n++) { /* memory is out for one of them, at last for those in the data */
+    for (unsigned n = 0; n < 4; n++) { /* memory is out for one of them, finally for those in the data */
         exports_left = n;
         CHECK_EQUAL(transport_send(PEER, m), -ENOMEM);
         CHECK(!data_exported && !data_discarded);
@@ -692,7 +692,7 @@ HOST_TEST(rights_leave_with_their_message_or_not_at_all)
 static uint8_t answer[24];
 static unsigned answers;
 
-/* A frame of the other node's that says nothing but its epochs: what is sent back, in `answer`. */
+/* A frame of the other node with only its epochs; the frame sent back is in `answer`. */
 static void epochs(uint32_t kind, uint32_t theirs, uint32_t ours)
 {
     uint8_t frame[24] = {(uint8_t)kind, 0, PEER, 0};
@@ -712,12 +712,12 @@ HOST_TEST(both_sides_begin_anew_together)
     transport_node_died = node_died;
     epochs(FRAME_ACK, 7, 0);
     CHECK(p->theirs == 7 && !died);
-    epochs(FRAME_ACK, 6, 100); /* one that was on its way for long */
+    epochs(FRAME_ACK, 6, 100); /* one that was long under way */
     CHECK(p->theirs == 7 && !died && !answers);
     CHECK(kernel_sends(0));
     epochs(FRAME_EPOCH, 9, 100); /* it has given this node up */
     CHECK(died == 1 && buried == 1 && p->epoch == 101 && p->theirs == 9 && !p->dying && !peer_is_busy(p));
-    epochs(FRAME_DATA, 7, 100); /* of before */
+    epochs(FRAME_DATA, 7, 100); /* of the previous epoch */
     CHECK(answers == 1 && answer[0] == FRAME_EPOCH && words_at(answer + 20) == 101 && words_at(answer + 16) == 100);
     CHECK(died == 1 && p->theirs == 9);
     mutex_lock(&p->lock);
@@ -772,7 +772,7 @@ HOST_TEST(a_wire_that_is_cut)
     CHECK(peers[PEER]->theirs == 5);
 }
 
-/* What nobody sends in good faith is dropped, or put together and passed on as it says; nothing is lost by it. */
+/* Malformed frames are dropped, or reassembled and passed on as they say; nothing is lost by them. */
 HOST_TEST(frames_of_any_content)
 {
     begin(9);
@@ -791,7 +791,7 @@ HOST_TEST(frames_of_any_content)
             uint32_t sequence = (peers[PEER] ? peers[PEER]->expected : 0) + random_below(&luck, 3);
             memcpy(frame + 4, &sequence, 4);
         }
-        if (length > 44 && random_below(&luck, 4)) { /* a head, or nearly */
+        if (length > 44 && random_below(&luck, 4)) { /* a header, or nearly one */
             frame[8] = (uint8_t)random_below(&luck, 3);
             frame[9] = frame[10] = frame[11] = frame[12] = frame[13] = frame[14] = frame[15] = frame[37] = frame[39] =
                 0;

@@ -119,7 +119,7 @@ HOST_TEST(bytes_have_eight_bits)
     CHECK(got[0] == 0xff && got[1] == 0);
 }
 
-/* Any mix of input and reading, also with more than the queue holds: what was not dropped comes in order. */
+/* Any mix of input and reading, also more than the queue holds: characters that are not dropped come in order. */
 HOST_TEST(a_full_queue_drops_the_newest)
 {
     static uint8_t model[TTY_QUEUE];

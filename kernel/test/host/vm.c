@@ -1,6 +1,6 @@
 /*
- * Virtual memory, the part that no machine is in: random operations on maps agree with a model in which each page of a
- * map is a cell of its own or shared; also with little memory, when pages leave for the default pager and come back,
+ * Virtual memory, its machine-independent part: random operations on maps agree with a model in which each page of a
+ * map is a cell of its own or shared; also with little memory, when pages go to the default pager and come back,
  * and when memory is out.
  *
  * Sources: vm/map.c vm/shared.c vm/inherited.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c
@@ -80,7 +80,7 @@ static uint32_t address_of(unsigned page)
     return VM_BEGIN + page * PAGE_SIZE;
 }
 
-/* ---- What user mode does. A value is in a page's second word, and in its last but for the file's end. */
+/* ---- What user mode does. A value is in a page's second word, and in its last, except at the file's end. */
 
 static uint32_t *words(struct vm_map *map, unsigned page, unsigned rights, int *error)
 {
@@ -266,7 +266,7 @@ static void copy(struct model *m)
         should = -EFAULT;
     else
         should = access;
-    /* what failed half-way has copied some: a page has what it had, or what it should have got */
+    /* an operation that failed half-way has copied some: a page has its old value, or the new one */
     if (scarce && !should && error) {
         CHECK(error == -ENOMEM || error == -EFAULT);
         no_memory++;
@@ -549,7 +549,7 @@ HOST_TEST(random_operations_agree_with_a_model)
 
 #define FEW 6
 
-/* The pages shared by name, to others of the map's own behind them. */
+/* Copies the pages shared by name to the map's own behind them. */
 static void copy_few(struct model *m)
 {
     uint32_t to = address_of(FEW);
@@ -561,7 +561,7 @@ static void copy_few(struct model *m)
 
 /*
  * Few pages, shared by name and copied again and again, are written so often that harts have translations of them from
- * before a copy: one that a hart was not told to forget changes the copy.
+ * before a copy: a missed shootdown changes the copy.
  */
 HOST_TEST(what_harts_remember_changes_no_copy)
 {
@@ -619,7 +619,7 @@ HOST_TEST(a_store_behind_the_ram_disk_does_as_well_and_may_fail)
     scarce = with_store = false;
 }
 
-/* Switched on while the RAM disk is in use, and off again: what is in either stays. */
+/* Switched on while the RAM disk is in use, and off again: both keep their pages. */
 HOST_TEST(a_store_comes_and_goes_while_there_are_pages_at_the_pager)
 {
     enum { PAGES = 60, SWAP = 30 };
@@ -654,7 +654,7 @@ HOST_TEST(a_store_comes_and_goes_while_there_are_pages_at_the_pager)
 }
 
 /*
- * Without a RAM disk there is no room at all when the store has gone; an object that has had pages there may still ask.
+ * Without a RAM disk there is no room after the store is gone; an object that had pages there may still ask for one.
  */
 HOST_TEST(a_pager_without_any_room_refuses)
 {
@@ -673,7 +673,7 @@ HOST_TEST(a_pager_without_any_room_refuses)
     }
 }
 
-/* Also when no slot of the pager is free: a page that has come back has one still, and can leave again. */
+/* Also when no slot of the pager is free: a page that has come back still has its slot, and can leave again. */
 HOST_TEST(what_was_promised_is_there)
 {
     for (uint32_t pages = 60; pages < 240; pages += 30)
@@ -706,7 +706,7 @@ HOST_TEST(memory_that_runs_out_is_an_error_to_who_asks)
     CHECK(no_memory > 200);
 }
 
-/* What two maps share, none may execute while the other may write it. */
+/* Of two maps that share a page, neither may execute it while the other may write it. */
 HOST_TEST(shared_memory_stays_data)
 {
     begin(1, 200, 0);
@@ -724,7 +724,7 @@ HOST_TEST(shared_memory_stays_data)
     end();
 }
 
-/* Nor room at the default pager: neither for what is there nor for what has come back. */
+/* Nor room at the default pager: neither pages there nor pages that have come back keep a slot. */
 HOST_TEST(what_is_deallocated_in_part_leaves_the_pager)
 {
     enum { PAGES = 60, SWAP = 50 };
@@ -745,7 +745,7 @@ HOST_TEST(what_is_deallocated_in_part_leaves_the_pager)
     end();
 }
 
-/* Of memory that a task gives back in part, it keeps no more pages than it has. */
+/* A task that frees part of its memory keeps no more pages than it still has mapped. */
 HOST_TEST(what_is_deallocated_in_part_is_free)
 {
     enum { PAGES = 64 };
@@ -770,7 +770,7 @@ HOST_TEST(what_is_deallocated_in_part_is_free)
     end();
 }
 
-/* Numbers of all sizes in any order, in trees that are empty now and then; also where nodes are not to be had. */
+/* Numbers of all sizes in any order, in trees that are empty now and then; also when allocating nodes fails. */
 HOST_TEST(tables_by_number_are_as_large_as_what_is_in_them)
 {
     enum { VALUES = 40, PAGES = 200 };
@@ -796,7 +796,7 @@ HOST_TEST(tables_by_number_are_as_large_as_what_is_in_them)
         }
         CHECK(!refused || turn % 2);
         for (unsigned step = 0; step < 4 * VALUES + most; step++) {
-            unsigned i = step < 4 * VALUES ? below(most) : step - 4 * VALUES; /* at last all go */
+            unsigned i = step < 4 * VALUES ? below(most) : step - 4 * VALUES; /* finally all are removed */
             if (number[i] == ~0u)
                 continue;
             if (in[i] || step >= 4 * VALUES)
@@ -817,7 +817,7 @@ HOST_TEST(tables_by_number_are_as_large_as_what_is_in_them)
     }
 }
 
-/* Whichever page of a region is the first that anybody wants. */
+/* Whichever page of a region is accessed first. */
 HOST_TEST(of_large_regions_nothing_is_left)
 {
     for (unsigned number = 1; number <= 60; number++) {
@@ -855,7 +855,7 @@ static void touch(struct vm_map *map, uint32_t address, unsigned rights)
 }
 
 /*
- * Twice as many with each fault, but none beyond the region or over what is there, and none for who reads or goes down.
+ * Twice as many with each fault, but none beyond the region or over existing pages, and none for reads or a descent.
  */
 HOST_TEST(who_writes_in_order_gets_pages_ahead)
 {
@@ -884,7 +884,7 @@ HOST_TEST(who_writes_in_order_gets_pages_ahead)
     end();
 }
 
-/* Whatever page of an object comes first, and whichever goes last, no node of its table is left. */
+/* Whichever page of an object comes first, and whichever is removed last, no node of its table is left. */
 HOST_TEST(the_first_page_of_an_object_is_far_from_its_begin)
 {
     enum { PAGES = 1300 };
@@ -904,7 +904,7 @@ HOST_TEST(the_first_page_of_an_object_is_far_from_its_begin)
         }
 }
 
-/* Nor behind a region, where its object went on once. */
+/* Nor behind a region whose object was once longer. */
 HOST_TEST(pages_ahead_end_with_the_region)
 {
     enum { PAGES = 8, REST = 5 };
@@ -922,7 +922,7 @@ HOST_TEST(pages_ahead_end_with_the_region)
     end();
 }
 
-/* Nor where few are left: what one has for nothing, another may need. */
+/* Nor where few are left: another thread may need a page that one has unused. */
 HOST_TEST(no_pages_ahead_where_memory_is_short)
 {
     enum { ALL = 200, PAGES = 170 };
@@ -941,7 +941,7 @@ HOST_TEST(no_pages_ahead_where_memory_is_short)
 }
 
 /*
- * A pager of pages of 0, which keeps none. When it is told of its object's end, memory is short, and page-out goes over
+ * A pager of pages of 0, which keeps none. When it is notified of its object's end, memory is short, and page-out scans
  * all pages.
  */
 static bool ending;
@@ -997,8 +997,8 @@ HOST_TEST(page_out_leaves_pages_of_an_object_that_ends)
 }
 
 /*
- * A pager that withholds the right to write until it is asked, and counts what it is told: each call of the interface
- * in both directions (vm/pager.h), a copy that sees what was there, errors, and its end.
+ * A pager that withholds the right to write until it is asked, and counts its calls: each call of the interface
+ * in both directions (vm/pager.h), a copy that keeps the old contents, errors, and its end.
  */
 #define TOLD_PAGES 8u
 static struct {
@@ -1090,7 +1090,7 @@ HOST_TEST(a_pager_is_told_and_obeyed)
     CHECK(o && told.init == 1 && vm_object_control(o) == told.control);
     CHECK_EQUAL(vm_map_object(map, &at, all, VM_FIXED, o, 0, false, RW, RW, VM_INHERIT_COPY), 0);
     CHECK(word_at(map, at) == 100 && told.requests == 1 && !told.unlocks);
-    store_at(map, at, 7); /* a right that is withheld is asked for, once */
+    store_at(map, at, 7); /* a withheld right is requested, once */
     CHECK(word_at(map, at) == 7 && told.unlocks == 1);
     store_at(map, at, 8);
     CHECK(told.unlocks == 1 && told.completed == 1 && !told.returns);
@@ -1114,8 +1114,8 @@ HOST_TEST(a_pager_is_told_and_obeyed)
     told.fails = true;
     CHECK_EQUAL(vm_fault(map, at + 5 * PAGE_SIZE, PAGE_READ), -EIO);
     told.fails = false;
-    CHECK(word_at(map, at + 5 * PAGE_SIZE) == 105); /* the next one asks again */
-    CHECK_EQUAL(vm_pager_data_supply(told.control, 6, told.page[6], 1, 0), -ENOENT); /* that nobody waits for */
+    CHECK(word_at(map, at + 5 * PAGE_SIZE) == 105); /* the next access asks again */
+    CHECK_EQUAL(vm_pager_data_supply(told.control, 6, told.page[6], 1, 0), -ENOENT); /* no thread waits for it */
     CHECK_EQUAL(vm_pager_data_supply(told.control, TOLD_PAGES, told.page[0], 1, 0), -EINVAL);
     CHECK_EQUAL(vm_pager_lock_request(told.control, 1, TOLD_PAGES, VM_RETURN_ALL, true, 0), -EINVAL);
     CHECK_EQUAL(vm_pager_lock_request(told.control + 1, 0, 1, VM_RETURN_ALL, true, 0), -ENOENT);
@@ -1156,7 +1156,7 @@ static void its_map_is_held_alone(void)
     CHECK(grown->lock.written);
 }
 
-/* By whole steps, to what lies in the way or the most that was agreed; what it has is promised, and nothing else. */
+/* In whole steps, up to the next region or the agreed limit; exactly the pages that it has are promised. */
 HOST_TEST(a_stack_grows_as_it_is_used)
 {
     begin(1, 200, 0);
@@ -1178,7 +1178,7 @@ HOST_TEST(a_stack_grows_as_it_is_used)
     CHECK(promised() == 24 && vm_map_size(child) == 4 * STEP && vm_map_size(map) == 2 * STEP);
     CHECK_EQUAL(vm_fault(child, TOP - 4 * STEP - 4, PAGE_WRITE), -EFAULT);
     CHECK_EQUAL(vm_deallocate(child, TOP - 2 * STEP, STEP), 0);
-    CHECK_EQUAL(vm_fault(child, TOP - 2 * STEP, PAGE_WRITE), -EFAULT); /* it was there: that was meant to go */
+    CHECK_EQUAL(vm_fault(child, TOP - 2 * STEP, PAGE_WRITE), -EFAULT); /* it was there, and was removed on purpose */
     vm_map_release(child);
     CHECK_EQUAL(promised(), 8);
 
@@ -1190,7 +1190,7 @@ HOST_TEST(a_stack_grows_as_it_is_used)
     CHECK(!host_before_lock && promised() == 8 + 1 + 2 && vm_map_size(map) == 2 * STEP + 3 * PAGE_SIZE);
     CHECK_EQUAL(vm_fault(map, way, PAGE_WRITE), -EACCES);
     CHECK_EQUAL(vm_deallocate(map, way, PAGE_SIZE), 0);
-    uint32_t n = 0; /* where memory is out, nothing has happened */
+    uint32_t n = 0; /* if memory is out, nothing has happened */
     while (vm_promise(1))
         n++;
     CHECK_EQUAL(vm_fault(map, way, PAGE_WRITE), -ENOMEM);
@@ -1211,8 +1211,8 @@ static uint32_t tables(void)
 }
 
 /*
- * With the first region in what a page table covers its page is promised, beside what is the program's; it is so until
- * the map goes, as the table may be there.
+ * The first region in the range of a page table promises the table's page, besides the program's; until the
+ * map is freed, as the table may exist.
  */
 HOST_TEST(page_tables_are_promised)
 {
@@ -1238,14 +1238,14 @@ HOST_TEST(page_tables_are_promised)
     vm_unpromise(1);
     CHECK_EQUAL(vm_allocate(map, &again, PAGE_SIZE, VM_FIXED), 0);
     CHECK_EQUAL(vm_deallocate(map, again, PAGE_SIZE), 0);
-    CHECK_EQUAL(vm_allocate(map, &at, PAGE_SIZE, VM_FIXED), -ENOMEM); /* for its table there is none left */
+    CHECK_EQUAL(vm_allocate(map, &at, PAGE_SIZE, VM_FIXED), -ENOMEM); /* no page is left for its table */
     vm_unpromise(n - 1);
     end();
     CHECK_EQUAL(tables(), 0);
 }
 
 /*
- * What takes the place of promised memory takes its promise over: nothing is promised twice meanwhile, and nothing is
+ * A mapping that replaces promised memory takes over its promise: nothing is promised twice meanwhile, and nothing is
  * lost.
  */
 HOST_TEST(what_replaces_memory_has_its_promise)
@@ -1267,7 +1267,7 @@ HOST_TEST(what_replaces_memory_has_its_promise)
     at = AT + SIZE - 2 * PAGE_SIZE;
     CHECK_EQUAL(vm_allocate(map, &at, 4 * PAGE_SIZE, VM_REPLACE), 0);
     CHECK_EQUAL(promised(), PAGES + 2);
-    at = AT + PAGE_SIZE; /* what cannot be written has none */
+    at = AT + PAGE_SIZE; /* read-only memory has no promise */
     CHECK_EQUAL(vm_map_object(map, &at, 3 * PAGE_SIZE, VM_REPLACE, named[0].object, 0, false, PAGE_READ, PAGE_READ,
                               VM_INHERIT_COPY),
                 0);
@@ -1279,7 +1279,7 @@ HOST_TEST(what_replaces_memory_has_its_promise)
     end();
 }
 
-/* In a child's, too: first from where it was asked for, then from its begin, and never behind its end. */
+/* In a child's range, too: first from the requested address, then from the range's begin, never behind its end. */
 HOST_TEST(what_may_be_anywhere_lies_in_the_room)
 {
     enum { BEGIN = 0x20000000, PAGES = 6, END = BEGIN + PAGES * PAGE_SIZE };
@@ -1326,7 +1326,7 @@ static void others_borrow_and_return(void)
         }
 }
 
-/* What there is to promise does not depend on how many pages come and go while that is looked at. */
+/* The pages left to promise do not depend on how many pages come and go while they are counted. */
 HOST_TEST(memory_is_promised_while_others_take_and_return_pages)
 {
     begin(1, 200, 0);
@@ -1351,7 +1351,7 @@ HOST_TEST(memory_is_promised_while_others_take_and_return_pages)
 #define EATEN 600
 #define OTHERS 60
 
-/* A program divides what it has mapped, which is not promised, into as many regions as the kernel lets it. */
+/* A program divides its unpromised mappings into as many regions as the kernel allows. */
 HOST_TEST(a_program_with_many_regions_leaves_others_what_they_were_promised)
 {
     static uint8_t file[EATEN * 64];
@@ -1373,7 +1373,7 @@ HOST_TEST(a_program_with_many_regions_leaves_others_what_they_were_promised)
     int failed;
     for (uint32_t i = 0; i < OTHERS; i++)
         CHECK(fake_access(other, theirs + i * PAGE_SIZE, PAGE_WRITE, &failed));
-    struct vm_map *child = vm_map_fork(eater); /* would have as many */
+    struct vm_map *child = vm_map_fork(eater); /* it would have as many regions */
     CHECK(!child);
     CHECK(!vm_deallocate(eater, at, size));
     CHECK_EQUAL(promised(), before);

@@ -1,5 +1,5 @@
 /*
- * Zones, against a simple reference: which objects are out, and who of several harts did what. Sources: mem/zone.c
+ * Zones, against a simple reference: which objects are allocated, and which hart did what. Sources: mem/zone.c
  * mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  */
 #include "mem/zone.h"
@@ -27,7 +27,7 @@ static void on(unsigned hart)
 
 static void begin(unsigned pages)
 {
-    pages_init(BASE, BASE + (pages + 1) * PAGE_SIZE); /* one is for the pages' own list */
+    pages_init(BASE, BASE + (pages + 1) * PAGE_SIZE); /* one is for the list of pages */
     hart_count = HARTS;
     on(0);
 }
@@ -102,7 +102,7 @@ static void allocate(struct reference *r, struct random *random)
     r->most = MAX(r->n, r->most);
 }
 
-/* Any of them. What another wrote into it shows. */
+/* Any object. Another owner's write to it shows. */
 static void release(struct reference *r, struct random *random)
 {
     struct object *o = &r->object[random_below(random, r->n)];
@@ -121,7 +121,7 @@ static struct reference *busy; /* what another hart fills or drains in between *
 static struct random busy_random;
 
 /*
- * Once in a while before this hart takes a lock of that zone, or of the pages: so also between its looks at the slabs.
+ * Once in a while before this hart takes a lock of that zone, or of the pages: also between its reads of the slabs.
  */
 static void another_hart_runs(void)
 {
@@ -160,7 +160,7 @@ static uint32_t zone_pages(void)
     return n;
 }
 
-/* The balance swings, so that memory is often out and often nearly all free. */
+/* The balance swings, so that memory is often all used and often nearly all free. */
 HOST_TEST(random_use_by_several_harts_agrees_with_a_reference)
 {
     unsigned failures = 0, hits = 0, allocations = 0;
@@ -231,7 +231,7 @@ HOST_TEST(all_memory_can_be_had_and_comes_back)
             zone_free(&z, object[i]);
         }
         reclaim_everywhere();
-        for (unsigned i = 0; i < n; i += 2) /* out of slabs that were full, and are in use still */
+        for (unsigned i = 0; i < n; i += 2) /* from slabs that were full, and are still in use */
             CHECK((object[i] = zone_alloc(&z)));
         CHECK_EQUAL(zone_alloc(&z) != 0, false);
         for (unsigned i = 0; i < n; i++) {
@@ -245,7 +245,7 @@ HOST_TEST(all_memory_can_be_had_and_comes_back)
     }
 }
 
-/* To and fro over any count, only the first allocation of each hart and few more go to the slabs. */
+/* At any count of objects, only each hart's first allocation and few more go to the slabs. */
 HOST_TEST(a_cache_at_its_edge_does_not_thrash)
 {
     begin(PAGES);

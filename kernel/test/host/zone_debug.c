@@ -1,5 +1,5 @@
 /*
- * The same zones, as LOCK_DEBUG checks them, and what it notices at once. Sources: mem/zone.c mem/page.c
+ * The same zones, as LOCK_DEBUG checks them, and the errors that it notices at once. Sources: mem/zone.c mem/page.c
  * lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=1
  */
 #include "test/host/zone.c"
@@ -45,7 +45,7 @@ HOST_TEST(a_write_to_what_is_free_is_noticed)
     }
 }
 
-/* Of what is large: the first and the last bytes that are looked at, and those next to the middle. */
+/* Of large objects: the first and the last bytes that are checked, and those next to the middle. */
 HOST_TEST(a_write_to_either_end_of_what_is_large_and_free_is_noticed)
 {
     begin(PAGES);

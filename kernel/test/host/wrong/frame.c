@@ -38,7 +38,7 @@ HOST_TEST(a_read_outside)
     CHECK_EQUAL(arguments[sizeof bootargs], 0);
 }
 
-/* After many frames, and a jump out of one: what the frame of a function held is used when that has returned. */
+/* After many frames, and a jump out of one: uses a function's frame after the function has returned. */
 static int *volatile kept;
 
 static void __attribute__((noinline)) keeps(int n)
