@@ -1,11 +1,11 @@
 /*
- * Page faults. Under the map's lock, shared: the region, then the chain of its object is searched from the top for the
- * page, as paper `crtc`, section 2, has it, under the lock of the chain's family. What takes long (clearing, copying, a
- * pager) is done without that, while the page is busy; then the chain is looked at again, or all is begun again:
- * nothing that was seen before counts.
+ * Page faults. Under the map's lock, shared: find the region, then search the chain of its object from the top for the
+ * page, as in paper `crtc`, section 2, under the lock of the chain's family. Slow work (clearing, copying, a pager) is
+ * done without that lock, while the page is busy; then the chain is searched again, or all is begun again: nothing that
+ * was read before is still valid.
  *
- * Who wants to write gets a page of the first object: the one that is there, a copy of one further down, or a new one
- * of 0. If an asymmetric copy of the first object has not got the page, it is pushed there first.
+ * A write gets a page of the first object: the one that is there, a copy of one further down, or a new one of 0. If an
+ * asymmetric copy of the first object does not have the page, it is pushed there first.
  *
  * Locking: at the top of internal.h.
  */
@@ -16,7 +16,7 @@
 #include "lib/panic.h"
 #include "vm/internal.h"
 
-/* What a step ends with, beside 0 and minus an error number. The first three have let go of the map. */
+/* Results of a step besides 0 and minus an error number: start again; wait for memory. Final ones release the map. */
 enum { AGAIN = 1, MEMORY };
 
 struct fault {
@@ -24,12 +24,12 @@ struct fault {
     struct vm_entry *entry;
     uint32_t address; /* of the page */
     unsigned rights;
-    bool write, wire, force; /* force: rights of the region do not count (vm_fill) */
+    bool write, wire, force; /* force: the region's rights are ignored (vm_fill) */
     struct vm_object *first;
     uint32_t first_index;
 };
 
-/* The region's object for this fault, with the map locked alone meanwhile. */
+/* Makes the region's object ready for this fault, with the map locked exclusively meanwhile. */
 static COLD int vm_fault_prepare(struct fault *f)
 {
     struct vm_entry *e = f->entry;
@@ -74,7 +74,7 @@ static COLD int no_memory(struct fault *f)
     return MEMORY;
 }
 
-/* What user mode may do with the page without another fault. */
+/* The rights that user mode can have without another fault. */
 static inline unsigned allowed(const struct fault *f, const struct vm_page *p)
 {
     unsigned rights = f->entry->rights & ~(unsigned)p->locked;
@@ -83,7 +83,7 @@ static inline unsigned allowed(const struct fault *f, const struct vm_page *p)
     return rights;
 }
 
-/* The family is locked, or the page busy. */
+/* With the family locked, or the page busy. */
 static inline __attribute__((always_inline)) int vm_fault_enter(struct fault *f, struct vm_page *p)
 {
     p->inactive = false;
@@ -95,7 +95,7 @@ static inline __attribute__((always_inline)) int vm_fault_enter(struct fault *f,
     return error;
 }
 
-/* There is no such page in the chain: one of 0. It is busy, and nobody's until it is clear. */
+/* No object of the chain has the page: inserts a zeroed one. It is busy until it is clear. */
 static int zero_fill(struct fault *f)
 {
     struct vm_page *p = vm_page_alloc();
@@ -106,12 +106,12 @@ static int zero_fill(struct fault *f)
         return no_memory(f);
     }
     p->dirty =
-        f->first->shadow; /* where it is found missing again, another may be seen by then: it is not to get lost */
+        f->first->shadow; /* a later search that misses it might find another page instead: so it must not be lost */
     vm_object_unlock(f->first);
     vm_page_zero(p);
     VM_COUNT(zero_fills);
     vm_object_lock(f->first);
-    int error = f->first->copy ? AGAIN : vm_fault_enter(f, p); /* a copy is to have it, too: as if it had been there */
+    int error = f->first->copy ? AGAIN : vm_fault_enter(f, p); /* the copy must have it, too: as if it had been there */
     vm_page_unbusy(p);
     vm_object_unlock(f->first);
     lock_done(&f->map->lock);
@@ -119,8 +119,8 @@ static int zero_fill(struct fault *f)
 }
 
 /*
- * The caller's page `from`, of any object of the chain, goes as a copy into `to`, unless there is one. While it is
- * copied, the family is not locked. The new page stays free for all. 0: look again.
+ * Copies the page `from`, which the caller found in any object of the chain, into `to`, unless that has one. The family
+ * is not locked during the copy. The new page stays available to all. 0: search again.
  */
 __attribute__((noinline)) static int copy_page(struct fault *f, struct vm_page *from, struct vm_object *to,
                                                uint32_t index)
@@ -145,13 +145,13 @@ __attribute__((noinline)) static int copy_page(struct fault *f, struct vm_page *
         return MEMORY;
     }
     p->dirty = true;
-    if (!push && f->entry->wired && from->wired) { /* this is what stays in memory now */
+    if (!push && f->entry->wired && from->wired) { /* the new page is the wired one now */
         from->wired--;
         p->wired++;
     }
     vm_page_unbusy(p);
     if (from->place.pmap && (push || to->references > 1))
-        pmap_page_protect(from, 0); /* whoever saw that page through `to` is to see this one */
+        pmap_page_protect(from, 0); /* threads that saw that page through `to` must see this one */
     if (push)
         VM_COUNT(pushes);
     else
@@ -159,7 +159,7 @@ __attribute__((noinline)) static int copy_page(struct fault *f, struct vm_page *
     return 0;
 }
 
-/* What the pager has, is asked for. */
+/* Requests a page from its pager. */
 static COLD int page_in(struct fault *f, struct vm_object *o, uint32_t index)
 {
     if (o->destroyed) {
@@ -184,7 +184,7 @@ static COLD int page_in(struct fault *f, struct vm_object *o, uint32_t index)
     return AGAIN;
 }
 
-/* A page that its pager could not give. The next one who wants it asks again. */
+/* A page that its pager could not supply. The next thread that needs it asks again. */
 static COLD int vm_fault_failed(struct fault *f, struct vm_page *p)
 {
     if (p->object->external)
@@ -196,7 +196,7 @@ static COLD int vm_fault_failed(struct fault *f, struct vm_page *p)
     return -EIO;
 }
 
-/* The pager withholds a right: it is told, and this thread waits for news of the page. */
+/* The pager withholds a right: asks for it, and this thread waits until the page changes. */
 static COLD int unlock_page(struct fault *f, struct vm_page *p, unsigned rights)
 {
     struct vm_object *o = p->object;
@@ -210,7 +210,7 @@ static COLD int unlock_page(struct fault *f, struct vm_page *p, unsigned rights)
         lock_done(&f->map->lock);
         return error;
     }
-    if (p->unlocking) { /* somebody has asked */
+    if (p->unlocking) { /* another thread has asked */
         vm_page_sleep(p, f->first, &f->map->lock);
         return AGAIN;
     }
@@ -229,9 +229,9 @@ static COLD int unlock_page(struct fault *f, struct vm_page *p, unsigned rights)
 }
 
 /*
- * How many pages of 0 to give from the address on: as many as there are before it in the region, and one, as who has
- * written through these is likely to go on; so half of what is given at most is given for nothing. 0: look for the
- * page. Only memory that one region has, where nothing is mapped: there is hardly a page, unless they are taken from
+ * How many zeroed pages to supply from the address on: as many as lie before it in the region, and one, as a program
+ * that has written through these is likely to go on; so at most half of them are wasted. 0: search for the page. Only
+ * for memory of a single region, where nothing is mapped: a page there is unlikely, unless pages are taken from
  * tasks.
  */
 static uint32_t probably_new(const struct fault *f)
@@ -252,8 +252,8 @@ static uint32_t probably_new(const struct fault *f)
 }
 
 /*
- * A page of 0, cleared before the family is locked, which so is once and not twice. What was seen without the lock is
- * looked at again. The map stays locked. 1: look for the page.
+ * Supplies a zeroed page, cleared before the family is locked, which then is locked once and not twice. Conditions read
+ * without the lock are checked again. The map stays locked. 1: search for the page.
  */
 static int fill_at_once(struct fault *f)
 {
@@ -277,7 +277,7 @@ static int fill_at_once(struct fault *f)
     return error;
 }
 
-/* The same with more pages behind it, as far as they are to be had. */
+/* The same with more pages behind it, as far as there are free ones. */
 static __attribute__((noinline)) int fill_ahead(struct fault *f, uint32_t n)
 {
     struct vm_object *o = f->first;
@@ -301,8 +301,8 @@ static __attribute__((noinline)) int fill_ahead(struct fault *f, uint32_t n)
 }
 
 /*
- * Enters the page, which lies in `o`; or copies it first, to where the fault is, or for a copy that shows it as it was
- * before: then it is to be looked for anew.
+ * Enters the page, which lies in `o`; or copies it first, into the first object, or into a copy that must show it as it
+ * was before: then the search must be repeated.
  */
 static int enter_or_copy(struct fault *f, struct vm_object *o, struct vm_page *p, bool *copied)
 {
@@ -325,7 +325,7 @@ static int enter_or_copy(struct fault *f, struct vm_object *o, struct vm_page *p
     return error;
 }
 
-/* The map is locked, shared, and the region has an object: ends with neither. */
+/* The map is locked, shared, and the region has an object: returns without locks. */
 static int resolve(struct fault *f)
 {
     struct vm_entry *e = f->entry;
@@ -366,7 +366,7 @@ static int resolve(struct fault *f)
         }
         if (p->error)
             return vm_fault_failed(f, p);
-        unsigned wanted = o == f->first ? f->rights & PAGE_RIGHTS : PAGE_READ; /* what lies below is only copied */
+        unsigned wanted = o == f->first ? f->rights & PAGE_RIGHTS : PAGE_READ; /* pages further down are only copied */
         if (p->locked & wanted)
             return unlock_page(f, p, wanted);
         if (p->inactive)
@@ -432,7 +432,7 @@ int vm_fault_wire(struct vm_map *map, uint32_t address, unsigned rights)
     return fault(&f);
 }
 
-/* Whatever the region's rights, a page that may be written to, for the kernel. */
+/* For the kernel: a page that may be written, whatever the region's rights. */
 static int fault_to_fill(struct vm_map *map, uint32_t address)
 {
     struct fault f = {.map = map, .address = address & ~PAGE_MASK, .rights = PAGE_WRITE, .write = true, .force = true};
@@ -441,7 +441,7 @@ static int fault_to_fill(struct vm_map *map, uint32_t address)
 
 /* ---- Copies in and out. */
 
-/* What a copy ends with, when a fault has. */
+/* The error of a copy after that of a fault. */
 static int copy_error(int error)
 {
     return error == -ENOMEM ? error : -EFAULT;
@@ -515,7 +515,7 @@ int vm_fill(struct vm_map *map, uint32_t to, const void *from, uint32_t size)
         int error = fault_to_fill(map, to);
         if (error)
             return error;
-        now = pmap_copy_out(&map->pmap, to, from, now, PAGE_READ); /* 0: the page has gone again */
+        now = pmap_copy_out(&map->pmap, to, from, now, PAGE_READ); /* 0: the page has been removed again */
         from = (const char *)from + now;
         to += now;
         size -= now;

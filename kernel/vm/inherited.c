@@ -1,4 +1,4 @@
-/* Objects read from outside (inherited.h); regions are in map.c. */
+/* Reads objects for other nodes (inherited.h); regions are in map.c. */
 #include "vm/inherited.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ struct vm_object *vm_object_next(struct vm_object *object)
     return next;
 }
 
-/* The pager of `at` is asked. The family is locked, and is so again. */
+/* Asks the pager of `at` for a page. Called and returns with the family locked. */
 static int ask(struct vm_object *at, uint32_t index)
 {
     if (at->destroyed)
@@ -79,7 +79,7 @@ static int ask(struct vm_object *at, uint32_t index)
     return 0;
 }
 
-/* As a fault does with a page that its pager could not give. */
+/* As a fault does with a page that its pager could not supply. */
 static int failed(struct vm_page *p)
 {
     if (p->object->external)
@@ -89,10 +89,10 @@ static int failed(struct vm_page *p)
     return -EIO;
 }
 
-/* The object alone, those above the source of an asymmetric copy, or all that lies below. */
+/* The object alone; those above the source of an asymmetric copy; or all that lies below. */
 enum read { READ_ALONE, READ_ABOVE, READ_THROUGH };
 
-/* The place of the page: *at, *index. Gives what is there, a page or a mark, or 0. The family is locked. */
+/* Finds the page: *at, *index. Returns a page, a mark, or 0. The family is locked. */
 static struct vm_page *object_find(struct vm_object *object, uint32_t wanted, enum read how, struct vm_object **at,
                                    uint32_t *index)
 {
@@ -172,7 +172,7 @@ struct vm_object *vm_object_source(struct vm_object *object, uint32_t *offset)
         *offset += o->shadow_offset;
         o = o->shadow;
     } while (o && o->strategy != VM_COPY_ASYMMETRIC);
-    if (o && o->external) /* a file's stays where it is */
+    if (o && o->external) /* a file stays where it is */
         o = 0;
     if (o)
         o->references++;

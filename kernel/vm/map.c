@@ -1,9 +1,9 @@
 /*
- * Address maps (map.h): the list of regions and what is done with it. Copies are by inheritance (vm_map_fork), by range
+ * Address maps (map.h): the list of regions and its operations. Copies are made by inheritance (vm_map_fork), by range
  * (vm_copy) and of objects (vm_map_object), all by the strategy of the object (object.h).
  *
- * Locking: at the top of internal.h. Shootdowns are made with the map locked, so no thread of the map sees a half of a
- * change.
+ * Locking: at the top of internal.h. Shootdowns are made with the map locked, so no thread of the map sees a change
+ * half done.
  */
 #include "vm/map.h"
 
@@ -87,9 +87,9 @@ static void vm_map_unlink(struct vm_map *map, struct vm_entry *e)
 }
 
 /*
- * A region is the kernel's memory, with the object that it may get. A map has some for nothing; for so many more of
- * them a page is promised, as if it were the program's own: so a program that has many of them leaves to others what
- * was promised them. The map is locked alone, or nobody else's.
+ * A region takes kernel memory, with the object that it may get. A map has some regions for free; for each further
+ * ENTRIES_PER_PAGE a page is promised, as if it were the program's own: so a program with many regions does not use
+ * what was promised to others. The map is locked exclusively, or not in use yet.
  */
 #define ENTRIES_FREE 64
 #define ENTRIES_PER_PAGE 8
@@ -119,7 +119,7 @@ static void entry_free(struct vm_map *map, struct vm_entry *e)
         vm_unpromise(1);
 }
 
-/* The region is divided at `address`, which may lie outside of it; the part behind becomes one of its own. */
+/* Splits the region at `address`, which may lie outside of it; the part behind becomes a region of its own. */
 static int clip(struct vm_map *map, struct vm_entry *e, uint32_t address)
 {
     if (address <= e->begin || address >= e->end)
@@ -140,7 +140,7 @@ static int clip(struct vm_map *map, struct vm_entry *e, uint32_t address)
     return 0;
 }
 
-/* Regions begin and end at the ends of [begin, end). */
+/* Splits regions at the ends of [begin, end). */
 static int clip_range(struct vm_map *map, uint32_t begin, uint32_t end)
 {
     struct vm_entry *e = first_above(map, begin);
@@ -161,7 +161,7 @@ static bool is_all_there(struct vm_map *map, uint32_t begin, uint32_t end)
     return true;
 }
 
-/* To whole pages. -EINVAL: no such range. */
+/* Rounds to whole pages. -EINVAL: no such range. */
 static int round_range(uint32_t *begin, uint32_t *end, uint32_t size)
 {
     uint32_t from = *begin & ~PAGE_MASK, to = *begin + size;
@@ -195,7 +195,7 @@ void vm_map_reference(struct vm_map *map)
     __atomic_fetch_add(&map->references, 1, __ATOMIC_RELAXED);
 }
 
-/* Its pages are not mapped any more. The map is locked alone, or nobody else's. */
+/* Removes a region whose pages are not mapped any more. The map is locked exclusively, or not in use yet. */
 static void vm_map_drop(struct vm_map *map, struct vm_entry *e)
 {
     vm_map_unlink(map, e);
@@ -206,7 +206,7 @@ static void vm_map_drop(struct vm_map *map, struct vm_entry *e)
     entry_free(map, e);
 }
 
-/* The page that the region sees at `index` of its object, or 0. The family is locked. */
+/* The page that the region shows at `index` of its object, or 0. The family is locked. */
 static struct vm_page *seen(struct vm_object *o, uint32_t index)
 {
     struct vm_page *p = 0;
@@ -230,11 +230,11 @@ static void unwire(struct vm_entry *e)
     vm_object_unlock(e->object);
 }
 
-#define NEIGHBOURS 16 /* that are looked at on each side, so that a call on many regions stays short */
+#define NEIGHBOURS 16 /* how many are searched on each side, so that a call on many regions stays short */
 
 /*
- * How many regions from `i` on, forwards or backwards, have the object of `e`; *seen: one of them sees pages that `e`
- * does.
+ * How many regions from `i` on, forwards or backwards, have the object of `e`; *seen: one of them shows pages that `e`
+ * shows.
  */
 static uint32_t aliases(const struct vm_map *map, const struct vm_entry *i, const struct vm_entry *e, bool forwards,
                         bool *seen)
@@ -250,7 +250,7 @@ static uint32_t aliases(const struct vm_map *map, const struct vm_entry *i, cons
     return n;
 }
 
-/* The page at `index`, if nobody works on it or keeps it, and what the default pager has of it. */
+/* Drops the page at `index`, unless it is busy or wired, and the default pager's copy of it. */
 static void discard_at(struct vm_object *o, uint32_t index, struct vm_page *p)
 {
     bool paged = !vm_is_page(p), backed = paged || p->backed;
@@ -267,9 +267,9 @@ static void discard_at(struct vm_object *o, uint32_t index, struct vm_page *p)
 }
 
 /*
- * Region `e` is about to go. Its pages go now if only its neighbours keep its object, which is what is left of a region
- * that was divided, and none of them sees these: a task that gives back a part of what it allocated is not to keep the
- * pages of it. The map is locked alone.
+ * Region `e` is about to go. Its pages are freed now if only its neighbours keep its object, as after a region was
+ * split, and none of them shows these pages: so a task that returns a part of what it allocated does not keep that
+ * part's pages. The map is locked exclusively.
  */
 static void discard_unseen(struct vm_map *map, const struct vm_entry *e)
 {
@@ -295,14 +295,14 @@ static void remove_range(struct vm_map *map, uint32_t begin, uint32_t end)
     pmap_remove(&map->pmap, begin, end);
     for (struct vm_entry *next; first != &map->head && first->begin < end; first = next) {
         next = first->next;
-        if (first->object && map->references) /* else all goes */
+        if (first->object && map->references) /* else all of them go */
             discard_unseen(map, first);
         vm_map_drop(map, first);
     }
 }
 
 /*
- * Page tables are the kernel's memory, too, and stay until the map goes: with the first region in what one covers, its
+ * Page tables are kernel memory, too, and stay until the map goes: with the first region in the range of a table, its
  * page is promised.
  */
 static uint32_t vm_map_new_tables(const struct vm_map *map, uint32_t begin, uint32_t end)
@@ -352,7 +352,7 @@ void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end)
     map->room.end = end;
 }
 
-/* What is free from `*address` on, of `size` bytes, within the room; false: nothing. */
+/* Finds `size` free bytes from `*address` on, within the room; false: there are none. */
 static bool find_room(struct vm_map *map, uint32_t *address, uint32_t size)
 {
     uint32_t at = MAX(*address, map->room.begin);
@@ -371,7 +371,7 @@ static bool is_anonymous_like(const struct vm_entry *e, const struct vm_entry *a
            e->charged == as->charged;
 }
 
-/* Memory of 0 that begins where a region of the same kind ends is made a part of that. */
+/* Joins memory of 0 to a region of the same kind that ends where it begins. */
 static bool extend(struct vm_map *map, struct vm_entry *before, const struct vm_entry *e)
 {
     if (before == &map->head || before->end != e->begin || e->object || e->needs_copy || before->needs_copy ||
@@ -393,7 +393,7 @@ static bool extend(struct vm_map *map, struct vm_entry *before, const struct vm_
     return true;
 }
 
-/* Pages of the range, which regions begin and end with, that are promised; `taken`: from now on by somebody else. */
+/* Promised pages of a range that begins and ends with regions; `taken`: the caller takes over the promise. */
 static uint32_t promised_in(struct vm_map *map, uint32_t begin, uint32_t end, bool taken)
 {
     uint32_t n = 0;
@@ -414,7 +414,7 @@ static uint32_t vm_map_size_in(struct vm_map *map, uint32_t begin, uint32_t end)
     return size;
 }
 
-/* A region as `wanted` says. The map is locked alone. The object's reference is taken over if all is well. */
+/* Adds a region like `wanted`. The map is locked exclusively. Takes over the object's reference on success. */
 static int vm_map_add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags,
                       const struct vm_entry *wanted)
 {
@@ -552,7 +552,7 @@ int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned
                               .charged = maximum & PAGE_WRITE && (copy || !object || !object->external)};
     if (object) {
         vm_object_lock(object);
-        object->strategy = VM_COPY_ASYMMETRIC; /* it is to stay what is mapped, here or elsewhere */
+        object->strategy = VM_COPY_ASYMMETRIC; /* it must keep its identity, here or elsewhere */
         if (copy && object->shared)
             wanted.object = vm_shared_copy(object, &shoot);
         else if (copy)
@@ -609,7 +609,7 @@ void vm_map_limit_stack(struct vm_map *map, uint32_t most)
     lock_done(&map->lock);
 }
 
-/* By whole steps where nothing is in the way, as what is below a region is not joined to it. */
+/* Grows by whole steps where the range is free, as a region is not joined to the one above. */
 int vm_map_grow(struct vm_map *map, uint32_t address)
 {
     static const struct vm_entry wanted = {
@@ -617,7 +617,7 @@ int vm_map_grow(struct vm_map *map, uint32_t address)
     lock_write(&map->lock);
     uint32_t begin = map->growth.begin, end = map->growth.end;
     int error = 0;
-    if (!vm_map_entry_at(map, address)) { /* or another thread was here */
+    if (!vm_map_entry_at(map, address)) { /* or another thread has grown it */
         struct vm_entry *above = first_above(map, address), *below = above->previous;
         error = -EFAULT;
         if (address >= begin && address < end && (above == &map->head || above->begin >= end)) {
@@ -647,7 +647,7 @@ int vm_deallocate(struct vm_map *map, uint32_t address, uint32_t size)
     return error;
 }
 
-/* Begins work on a range that is to be all in regions: the map is locked alone, unless there is an error. */
+/* Begins work on a range that must be all in regions: locks the map exclusively, unless there is an error. */
 static int begin_range(struct vm_map *map, uint32_t *address, uint32_t *end, uint32_t size)
 {
     int error = round_range(address, end, size);
@@ -772,8 +772,8 @@ int vm_region(struct vm_map *map, uint32_t address, struct vm_region *region)
 /* ---- Copies. */
 
 /*
- * The object of region `e` for another one, as it is now, with a reference; *needs_copy: who writes there makes an
- * object of his own first. 0: memory is out. The map is locked alone; *shoot as for vm_object_copy.
+ * The object of region `e` for another region, as it is now, with a reference; *needs_copy: a writer there makes an
+ * object of its own first. 0: memory is out. The map is locked exclusively; *shoot as for vm_object_copy.
  */
 static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_t *shoot)
 {
@@ -789,7 +789,7 @@ static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_
         o->references++;
         if (!e->needs_copy) {
             e->needs_copy = true;
-            o->written = true; /* it may have been: this region did as it liked */
+            o->written = true; /* it may have been, as this region could write to it */
             vm_object_unlock(o);
             if (e->rights & PAGE_WRITE)
                 pmap_protect(&map->pmap, e->begin, e->end, e->rights & ~PAGE_WRITE);
@@ -802,7 +802,7 @@ static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_
     return copy;
 }
 
-/* The region's object is to be seen in another map, too: it is one of its own, and keeps what is written. */
+/* Prepares the region's object for use in another map, too: an object of its own, which receives all writes. */
 static int make_shared(struct vm_entry *e)
 {
     if (!e->object) {
@@ -829,7 +829,7 @@ static int make_shared(struct vm_entry *e)
     return 0;
 }
 
-/* What the child gets of region `e`, at the end of its list. */
+/* Adds the child's share of region `e` to the end of its list. */
 static int inherit(struct vm_map *parent, struct vm_map *child, struct vm_entry *e, uint32_t *shoot)
 {
     if (e->inherit == VM_INHERIT_NONE)
@@ -863,7 +863,7 @@ static int inherit(struct vm_map *parent, struct vm_map *child, struct vm_entry 
     return 0;
 }
 
-/* What is shared by maps stays what it is, so that none executes what another writes. */
+/* Shared memory stays writable or executable, so that no map executes what another writes. */
 static void keep_kind(struct vm_map *map)
 {
     for (struct vm_entry *e = map->head.next; e != &map->head; e = e->next)
@@ -929,7 +929,7 @@ int vm_map_copy_out(struct vm_map *map, uint32_t *to, uint32_t size, struct vm_o
     return error;
 }
 
-/* A bounce through the kernel, for what has to stay in its object. */
+/* Copies by way of the kernel, where the destination must keep its object. */
 static int copy_bytes(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to)
 {
     char piece[256];
@@ -942,13 +942,13 @@ static int copy_bytes(struct vm_map *map, uint32_t from, uint32_t size, uint32_t
     return error;
 }
 
-/* Whether the object of region `e` is nobody's but the map's: then another may take its place. */
+/* Whether only the map uses the object of region `e`: then another may take its place. */
 static bool is_private(const struct vm_entry *e)
 {
     return !e->wired && (!e->object || e->object->strategy == VM_COPY_SYMMETRIC);
 }
 
-/* [from, from + size) lies in region `e`, and goes to region `d`, which begins and ends where it is to. */
+/* Copies [from, from + size), which lies in region `e`, to region `d`, which has exactly the destination's range. */
 static int copy_region(struct vm_map *map, struct vm_entry *e, uint32_t from, struct vm_entry *d, uint32_t *shoot)
 {
     struct vm_object *copy = 0;
@@ -987,7 +987,7 @@ int vm_copy(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to)
     for (struct vm_entry *e = first_above(map, from); !error && e != &map->head && e->begin < from_end; e = e->next) {
         if (!(e->rights & PAGE_READ))
             error = -EACCES;
-        /* the destination is divided where the source is */
+        /* the destination is split where the source is */
         if (!error && private && e->end < from_end) {
             uint32_t at = to + (e->end - from);
             error = clip(map, first_above(map, at), at);

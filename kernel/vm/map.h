@@ -1,31 +1,31 @@
 /*
- * Address maps (papers `crtc`, section 2; Rashid and others, *Machine-Independent Virtual Memory Management*, 1988):
- * the memory of a task is a list of regions, sorted by address, each with its rights, what a child inherits of it, and
- * the object (vm/object.h) whose pages are seen there. Nothing is in memory before it is used: a page comes by a fault.
+ * Address maps (papers `crtc`, section 2; Rashid and others, *Machine-Independent Virtual Memory Management*, 1988): a
+ * task's memory is a list of regions, sorted by address, each with its rights, what a child inherits of it, and the
+ * object (vm/object.h) whose pages it shows. Nothing is in memory before it is used: faults bring pages in.
  *
- * `address` and `size` are rounded outwards to whole pages. What lies outside of [VM_BEGIN, VM_END), or wraps around,
- * is -EINVAL; an address that is in no region is -EFAULT, but vm_deallocate passes over holes. Other errors:
- *   -ENOMEM  memory is out, or would be if everything that was promised were used (vm_promise), or no address is free
- *   -EACCES  the region's rights, or the most that they may become, are less
- *   -EEXIST  something is there already
- *   -EIO     the pager could not give the page
+ * `address` and `size` are rounded outwards to whole pages. A range outside of [VM_BEGIN, VM_END), or one that wraps
+ * around, is -EINVAL; an address in no region is -EFAULT, but vm_deallocate skips holes. Other errors:
+ * -ENOMEM  memory is out, or would be if all promised memory were used (vm_promise), or no address is free
+ * -EACCES  the region's rights, or the most that they may become, do not suffice
+ * -EEXIST  the range is in use
+ * -EIO     the pager could not supply the page
  *
- * Any of these calls may sleep: from threads only, without a simple lock. All may be called by several threads at once.
+ * Any of these calls may sleep: call them from threads, without a simple lock. Several threads may call them at once.
  *
- * Locking, in this order: the map's read/write lock; objects, each before the object that it shadows; those of pmap.h
- * and page.h. Calls that change regions have the map's lock alone; faults share it.
+ * Locking, in this order: the map's read/write lock; the families of objects (internal.h); the locks of pmap.h and
+ * page.h. Calls that change regions hold the map's lock exclusively; faults share it.
  */
 #ifndef VM_MAP_H
 #define VM_MAP_H
 
 #include "vm/types.h"
 
-struct vm_map *vm_map_create(void); /* with nothing in it, and one reference; 0: memory is out */
+struct vm_map *vm_map_create(void); /* empty, with one reference; 0: memory is out */
 
-/* A child by inheritance, copied on write. 0: memory is out; the parent is as it was. */
+/* A child by inheritance, copied on write. 0: memory is out; the parent is unchanged. */
 struct vm_map *vm_map_fork(struct vm_map *parent);
 
-/* The last reference that goes takes the map with it; no thread runs in it any more then. */
+/* The map goes with its last reference; no thread runs in it any more then. */
 void vm_map_reference(struct vm_map *map);
 void vm_map_release(struct vm_map *map);
 
@@ -34,68 +34,68 @@ static inline struct pmap *vm_map_pmap(struct vm_map *map)
     return (struct pmap *)map; /* which begins with it */
 }
 
-/* How many bytes all its regions have. */
+/* The bytes of all its regions. */
 uint32_t vm_map_size(struct vm_map *map);
 
 #define VM_FIXED 0u    /* at *address */
-#define VM_ANYWHERE 1u /* at the first free address from *address on, or else of all the room, which is put there */
-#define VM_REPLACE 2u  /* at *address; what is there goes first */
+#define VM_ANYWHERE 1u /* at the first free address from *address on, or else anywhere in the room; sets *address */
+#define VM_REPLACE 2u  /* at *address; removes what is there first */
 
-/* Memory of 0, all rights but PAGE_EXECUTE, inheritance by copy. */
+/* Zeroed memory, all rights but PAGE_EXECUTE, inheritance by copy. */
 int vm_allocate(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags);
 int vm_deallocate(struct vm_map *map, uint32_t address, uint32_t size);
 
-/* The room for VM_ANYWHERE, at first [VM_BEGIN, VM_END). For a map that is nobody else's yet; a child inherits it. */
+/* The room for VM_ANYWHERE, at first [VM_BEGIN, VM_END). For a map not in use yet; a child inherits it. */
 void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end);
 
 /*
- * The same below `top`, `step` bytes at first, and so many more whenever something below them is used, down to `most`
- * in all (as 4.3BSD's grow()): only what it has is promised. Once in a map, which is nobody else's yet; a child
- * inherits that.
+ * The same for a stack below `top`: `step` bytes at first, and another `step` whenever an address below is used, down
+ * to `most` in all (as 4.3BSD's grow()): only its current size is promised. Once in a map, which is not in use yet; a
+ * child inherits it.
  */
 int vm_allocate_stack(struct vm_map *map, uint32_t top, uint32_t most, uint32_t step);
 
-/* All regions together have no more than `most` bytes from now on, if they do not have more already. -ENOMEM then. */
+/* Limits all regions together to `most` bytes from now on, unless they have more already. Beyond it: -ENOMEM. */
 void vm_map_limit(struct vm_map *map, uint32_t most);
 void vm_map_limit_stack(struct vm_map *map,
-                        uint32_t most); /* the stack grows to no more, nor than it was to at first */
+                        uint32_t most); /* limits the growth of the stack, to no more than vm_allocate_stack set */
 
 /*
- * What a range has that is the task's own is memory of 0 again, with its rights; what is shared stays. -EFAULT: it is
- * not all in regions; -EINVAL: a copy of a pager's object, or wired; some may be done then.
+ * Makes the task's own memory in a range zeroed memory again, with its rights; shared memory stays. -EFAULT: it is not
+ * all in regions; -EINVAL: a copy of a pager's object, or wired; part may be done then.
  */
 int vm_discard(struct vm_map *map, uint32_t address, uint32_t size);
 
 /*
- * The rights of a range that is all in regions; none is allowed, and PAGE_WRITE with PAGE_EXECUTE is -EACCES.
- * `maximum`: the most that they may become; the rights are cut to it, too, and it never grows.
+ * The rights of a range that is all in regions; 0 is allowed, and PAGE_WRITE with PAGE_EXECUTE is -EACCES. `maximum`:
+ * sets the most that they may become, which never grows; the rights are cut to it, too.
  */
 int vm_protect(struct vm_map *map, uint32_t address, uint32_t size, bool maximum, unsigned rights);
 int vm_inherit(struct vm_map *map, uint32_t address, uint32_t size, enum vm_inherit inherit);
 
 /*
- * Copy whole pages over others of the same map, on write (both page-aligned, else -EINVAL). Those there stay in their
+ * Copies whole pages over others of the same map, on write (both page-aligned, else -EINVAL). The destination keeps its
  * object.
  */
 int vm_copy(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to);
 
 /*
- * Whole pages of one region as an object, from *page of it on, as they are now: copied on write, with a reference.
- * -EOPNOTSUPP: they lie in several regions, or in none, or nobody has used them. And such an object as memory of a map,
- * at any address: takes the reference over.
+ * vm_map_copy_in: whole pages of one region as an object, from *page of it on, as they are now: copied on write, with a
+ * reference. -EOPNOTSUPP: they lie in several regions, or in none, or were never used. vm_map_copy_out: maps such an
+ * object at any address; takes over the reference.
  */
 int vm_map_copy_in(struct vm_map *map, uint32_t from, uint32_t size, struct vm_object **object, uint32_t *page);
 int vm_map_copy_out(struct vm_map *map, uint32_t *to, uint32_t size, struct vm_object *object, uint32_t page);
 
-/* To and from the kernel's memory, by the rights that user mode has. `vm_fill` needs no PAGE_WRITE: for loaders. */
+/* To and from the kernel's memory, with user mode's rights. `vm_fill` needs no PAGE_WRITE: for loaders. */
 int vm_read(struct vm_map *map, uint32_t from, uint32_t size, void *to);
 int vm_write(struct vm_map *map, uint32_t to, const void *from, uint32_t size);
 int vm_fill(struct vm_map *map, uint32_t to, const void *from, uint32_t size);
 
 /*
- * Map `size` bytes of `object` from page `offset` on, at a page's beginning. With `copy` what is written there is seen
- * by nobody else; else the object itself is mapped. The caller's reference to the object stays his. `object` 0: memory
- * of 0.
+ * Maps `size` bytes of `object` from page `offset` on, at a page's beginning. With `copy` no other map sees what is
+ * written there; else the object itself is mapped. The caller keeps its reference to the object. `object` 0: zeroed
+ * memory.
  */
 int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, struct vm_object *object,
                   uint32_t offset, bool copy, unsigned rights, unsigned maximum, enum vm_inherit inherit);
@@ -114,36 +114,36 @@ struct vm_region {
 /* The first region that ends above `address`; -EFAULT: there is none. */
 int vm_region(struct vm_map *map, uint32_t address, struct vm_region *region);
 
-/* Bring a range in and keep it in memory: a fault there waits for no pager. Undone as often as done. */
+/* Brings a range in and keeps it in memory: a fault there waits for no pager. To be undone as often as done. */
 int vm_wire(struct vm_map *map, uint32_t address, uint32_t size, bool wired);
 
 /*
- * User mode wanted one of `rights` at `address`, and had not got it. 0: it has now. -EFAULT: no region; -EACCES;
- * -ENOMEM; -EIO.
+ * User mode lacked one of `rights` at `address`. 0: it has them now. -EFAULT: no region; -EACCES; -ENOMEM;
+ * -EIO.
  */
 int vm_fault(struct vm_map *map, uint32_t address, unsigned rights);
 
 /*
- * Copies between the kernel and user mode, as user mode might do it itself: pages are faulted in. 0; -EFAULT; or
- * -ENOMEM, if the memory that they need is out. Part may be copied then. A string is copied with its final 0; -E2BIG if
- * it needs more than `size` bytes.
+ * Copies between the kernel and user mode, with user mode's rights: pages are faulted in. 0; -EFAULT; or -ENOMEM, if
+ * the memory that they need is out. Part may be copied then. A string is copied with its final 0; -E2BIG if it needs
+ * more than `size` bytes.
  */
 int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n);
 int copyout(struct vm_map *map, uint32_t to, const void *from, uint32_t n);
 int copyinstr(struct vm_map *map, char *to, uint32_t from, uint32_t size);
 
 /*
- * The same without sleeping, so also with simple locks of levels up to SPL_SOFTCLOCK: -EFAULT if a page is not there.
- * Whoever has to have them let go of the lock then, calls vm_fault, or copyin, and tries again.
+ * The same without sleeping, so also with simple locks of levels up to SPL_SOFTCLOCK: -EFAULT if a page is not there. A
+ * caller that needs it releases the lock then, calls vm_fault, or copyin, and tries again.
  */
 int copyin_resident(struct vm_map *map, void *to, uint32_t from, uint32_t n);
 int copyout_resident(struct vm_map *map, uint32_t to, const void *from, uint32_t n);
 
-/* All in pages, or events since the start. */
+/* In pages, or events since the start. */
 struct vm_statistics {
     uint32_t pages, free, used, active, inactive, wired; /* used: by objects */
-    uint32_t promised; /* what may be asked for at any time (vm/page.h) */
-    uint32_t tables;   /* page tables that are promised beside that */
+    uint32_t promised; /* how many may be requested at any time (vm/page.h) */
+    uint32_t tables;   /* page tables that are promised besides that */
     uint32_t faults, zero_fills, copies, reactivations, pageins, pageouts, pushes;
     uint32_t shadows, collapses, bypasses; /* of object chains */
     uint32_t shootdowns, calls; /* ranges whose translations were dropped; harts called for that */
@@ -153,10 +153,10 @@ struct vm_statistics {
 void vm_statistics(struct vm_statistics *s);
 
 /*
- * Panics if a map or an object is left, or a page is neither free nor the kernel's: at the end of runs with programs.
+ * Panics if a map or an object is left, or a page is neither free nor the kernel's: for the end of runs with programs.
  */
 void vm_check_no_leak(void);
 
-/* Hart 0: main RAM that is to be handed out, no more than `most` pages of it. Reads the boot argument vm.swap. */
+/* On hart 0: main RAM to be handed out, at most `most` pages. Reads the boot argument vm.swap. */
 void vm_init(uint32_t begin, uint32_t end, uint32_t most);
 #endif

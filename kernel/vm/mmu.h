@@ -1,8 +1,8 @@
 /*
- * What a hart translates user addresses with. Machine mode does not translate, so the pmap of a process may stay in
- * satp while kernel threads run, but not past its end. A hart compares its `serial` with that of the pmap that the
- * thread needs each time it is about to enter user mode, and changes satp if they differ: also when it has dropped what
- * it had for another hart (pmap.h).
+ * How a hart translates user addresses. Machine mode does not translate, so the pmap of a process may stay in satp
+ * while kernel threads run, but not past its end. Each time a hart is about to enter user mode it compares its `serial`
+ * with that of the thread's pmap, and changes satp if they differ: also after it has dropped its translations at
+ * another hart's request (pmap.h).
  */
 #ifndef VM_MMU_H
 #define VM_MMU_H
@@ -12,8 +12,8 @@
 #include "vm/pmap.h"
 
 struct vm_hart {
-    uint32_t serial; /* of the pmap in satp; 0: of none, and satp is to be changed; with interrupts off on chip */
-    struct pmap *volatile pmap; /* the same; others read it, to see whom to call */
+    uint32_t serial; /* of the pmap in satp; 0: of none, and satp must be changed; with interrupts off on chip */
+    struct pmap *volatile pmap; /* the same; other harts read it to decide which to call */
 };
 
 HART_PART_OF(vm)

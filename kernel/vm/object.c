@@ -1,4 +1,4 @@
-/* Memory objects (object.h): references, shadows, copies, and how chains become shorter. */
+/* Memory objects (object.h): references, shadows, copies, and the shortening of chains. */
 #include "vm/object.h"
 
 #include "lib/panic.h"
@@ -20,7 +20,7 @@ uint32_t vm_objects(void)
     return object_count;
 }
 
-/* In `family`, whose lock the caller has unless nobody else knows it. */
+/* In `family`, whose lock the caller holds unless no other thread knows it. */
 static struct vm_object *object_in(struct vm_family *family, uint32_t pages)
 {
     struct vm_object *o = zone_alloc(&objects);
@@ -127,7 +127,7 @@ void vm_object_release(struct vm_object *object)
     vm_object_release_locked(object);
 }
 
-/* All its pages go. None is busy: who makes one so has a reference, over a region that he keeps where it is. */
+/* Frees all its pages. None is busy: a thread that makes one busy keeps a reference, by way of a region. */
 static void discard_pages(struct vm_object *o)
 {
     struct vm_page *p;
@@ -143,8 +143,8 @@ static void discard_pages(struct vm_object *o)
 }
 
 /*
- * Nobody has the object any more; what the pager has of it goes, too. Drops the family's lock meanwhile if there is
- * one.
+ * Ends paging of an object without references; its pager frees its pages, too. Releases the family's lock meanwhile, if
+ * there is one.
  */
 static void end_paging(struct vm_object *o)
 {
@@ -156,14 +156,14 @@ static void end_paging(struct vm_object *o)
     vm_object_lock(o);
 }
 
-/* Who looks at an object over one of its pages (pageout.c) has done so when this has been had. */
+/* After this call no thread still looks at an object by way of one of its pages (pageout.c). */
 static void let_lookers_leave(void)
 {
     crit_t s = simple_lock_enter(&vm_families_lock);
     simple_lock_leave(&vm_families_lock, s);
 }
 
-/* Its memory; the family's count is the caller's. */
+/* Frees its memory; the caller updates the family's count. */
 static void free_object(struct vm_object *o)
 {
     let_lookers_leave();
@@ -175,7 +175,7 @@ void vm_object_release_locked(struct vm_object *object)
 {
     struct vm_family *f = object->family;
     while (object && !--object->references) {
-        /* a page that leaves memory, or comes, keeps it until it has */
+        /* a page on its way out or in keeps it until it is done */
         while (object->busy) {
             object->references++;
             uint32_t i = 0;
@@ -186,7 +186,7 @@ void vm_object_release_locked(struct vm_object *object)
             vm_object_lock(object);
             object->references--;
         }
-        if (object->references) /* its pager has found it meanwhile (inherited.h) */
+        if (object->references) /* its pager has taken a reference meanwhile (inherited.h) */
             break;
         if (object->shadow && object->shadow->copy == object)
             object->shadow->copy = 0;
@@ -225,9 +225,9 @@ struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, ui
 }
 
 /*
- * An asymmetric copy of the whole object, as it is now, with a reference for the caller: the last copy if nobody has
- * written to either since, or a new one between the object and that. What user mode may write is pushed first from now
- * on, so no page of the object may be written without a fault: *shoot says which harts are to be called for that
+ * An asymmetric copy of the whole object, as it is now, with a reference for the caller: the last copy if neither was
+ * written since, or a new one between the object and that copy. From now on a page is pushed before user mode writes
+ * it, so no page of the object may be written without a fault: *shoot says which harts must be called for that
  * (pmap.h).
  */
 struct vm_object *vm_object_copy(struct vm_object *object, uint32_t *shoot)
@@ -241,7 +241,7 @@ struct vm_object *vm_object_copy(struct vm_object *object, uint32_t *shoot)
         if (!copy)
             return 0;
         object->references++;
-        if (old) { /* it saw this object's pages: it sees them through the new copy now */
+        if (old) { /* it showed this object's pages: it shows them through the new copy now */
             old->shadow = copy;
             copy->references++;
             object->references--;
@@ -255,14 +255,14 @@ struct vm_object *vm_object_copy(struct vm_object *object, uint32_t *shoot)
     return copy;
 }
 
-/* Its pager is told that it has been copied so. Not locked; the caller has a reference. */
+/* Tells its pager that it has been copied so. Not locked; the caller has a reference. */
 void vm_object_was_copied(struct vm_object *object)
 {
     if (object->external && object->pager->copy)
         object->pager->copy(object->memory, object->control, 0, object->size);
 }
 
-/* The pages of `below`, which only `object` shadows, become its own, where it has none. */
+/* Moves the pages of `below`, which only `object` shadows, to `object`, where that has none. */
 static void collapse(struct vm_object *object, struct vm_object *below)
 {
     struct vm_page *p;
@@ -272,7 +272,7 @@ static void collapse(struct vm_object *object, struct vm_object *below)
             vm_page_discard(p);
             continue;
         }
-        if (!radix_set(&object->pages, i - from, p)) /* memory is out: another time */
+        if (!radix_set(&object->pages, i - from, p)) /* memory is out: tried again later */
             return;
         radix_clear(&below->pages, i);
         below->resident--;
@@ -303,8 +303,8 @@ static bool is_hidden(const struct vm_object *object, const struct vm_object *be
 }
 
 /*
- * What `object` shadows goes, if it alone shadows it, or is passed by, if nothing of it is seen; and so on with what
- * comes next. Not while a page is under way in either: a page that turns out not to come would be looked for below.
+ * Collapses the object that `object` shadows, if nothing else refers to it, or bypasses it, if nothing of it is seen;
+ * and so on down the chain. Not while a page of either is busy: if it does not arrive, the search would go on below.
  */
 void vm_object_shorten(struct vm_object *object)
 {

@@ -7,7 +7,7 @@
 #include "sched/sched.h"
 #include "vm/internal.h"
 
-#define RESERVE 8 /* pages for those that make others free, and for page tables */
+#define RESERVE 8 /* pages for threads that free others, and for page tables */
 
 uint32_t vm_pages_begin;
 struct vm_page *vm_pages;
@@ -16,7 +16,7 @@ static volatile uint32_t promised, promised_tables;
 uint32_t vm_page_count, vm_page_low, vm_ahead = VM_AHEAD;
 struct vm_counts vm_counts[MAX_HARTS];
 
-/* Guards that who looks at a page which is busy is asleep before he is woken. */
+/* Guards that a thread that found a page busy is asleep before it is woken. */
 DEFINE_SIMPLE_LOCK(sleepers_lock, "vm sleepers", SPL_SOFTPREEMPT);
 
 void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most)
@@ -48,7 +48,7 @@ static inline void clean_slate(struct vm_page *p)
 {
     p->busy = true;
     p->wanted = p->dirty = p->backed = p->absent = p->error = p->unlocking = p->granted = p->inactive = false;
-    p->clean = 0; /* what is about to be written, no cache of instructions has */
+    p->clean = 0; /* no instruction cache has what is about to be written */
     p->locked = 0;
     p->wired = 0;
 }
@@ -151,7 +151,7 @@ void vm_page_to_pager(struct vm_page *page)
     struct vm_object *o = page->object;
     if (page->place.pmap)
         pmap_page_protect(page, 0);
-    radix_set(&o->pages, page->index, VM_PAGED); /* needs no memory: something is there */
+    radix_set(&o->pages, page->index, VM_PAGED); /* needs no memory: the slot is in use */
     o->resident--;
     o->paged++;
     o->busy -= page->busy;
@@ -171,7 +171,7 @@ void vm_page_sleep(struct vm_page *page, struct vm_object *object, struct lock *
     simple_lock_leave(&sleepers_lock, s);
 }
 
-/* What the kernel itself uses, or is to use for page tables that it has not got yet, is not to be promised. */
+/* Pages that the kernel uses, or will use for page tables not allocated yet, are not promised. */
 bool vm_promise(uint32_t n)
 {
     uint32_t used = pages_kept(vm_page_count), tables = pmap_tables - vm_maps();

@@ -1,14 +1,14 @@
 /*
- * The page-out daemon: 4.3BSD's clock over all pages of main RAM, with two hands (page.h). It works while fewer than
- * vm_page_low pages are free: the first hand makes pages inactive, the second, so many pages behind it as were seen
- * used meanwhile at most, frees those that are inactive still; dirty ones are given to their object's pager, an object
- * of pages of 0 gets the default one (swap.c) for that.
+ * The page-out daemon: 4.3BSD's clock over all pages of main RAM, with two hands (page.h). It runs while fewer than
+ * vm_page_low pages are free: the first hand makes pages inactive, the second, at a fixed distance behind the first,
+ * frees those that are still inactive; dirty ones are given to their object's pager; an object of zeroed pages gets the
+ * default one (swap.c) for that.
  *
- * Who needs a page and gets none waits for a turn of the daemon. If it has gone round without freeing one, there is
- * nothing more to be had: who waits is told so, and gives up with -ENOMEM.
+ * A thread that finds no free page waits for a turn of the daemon. If a full turn has freed none, there is no more
+ * memory: the waiter is told so, and gives up with -ENOMEM.
  *
- * Locking: at the top of internal.h. From the page to its object the way is under vm_families_lock, and the family's
- * lock is only tried; after that the page is looked at again.
+ * Locking: at the top of internal.h. From a page its object is found under vm_families_lock, and the family's lock is
+ * only tried; after that the page is checked again.
  */
 #include <errno.h>
 
@@ -16,19 +16,19 @@
 #include "sched/sched.h"
 #include "vm/internal.h"
 
-#define DISTANCE 4 /* the hands are this part of all pages apart */
-#define PATIENCE 3 /* turns without success, after which who waits gives up */
+#define DISTANCE 4 /* the distance between the hands is this fraction of all pages */
+#define PATIENCE 3 /* turns without success, after which a waiter gives up */
 
 DEFINE_SIMPLE_LOCK(pageout_lock, "pageout", SPL_SOFTPREEMPT);
 
-DEFINE_MUTEX(turn_lock, "pageout turn"); /* one at a time */
+DEFINE_MUTEX(turn_lock, "pageout turn"); /* held by one turn at a time */
 
-static bool pageout_wanted, pageout_runs; /* the daemon has something to do; it is there */
-static uint32_t pageout_turns, failures;  /* that it has ended; in a row without a page freed */
-static uint32_t hand;                     /* the first */
+static bool pageout_wanted, pageout_runs; /* the daemon has work to do; it has been created */
+static uint32_t pageout_turns, failures;  /* turns that have ended; turns in a row that freed no page */
+static uint32_t hand;                     /* the first hand */
 static uint32_t next_memory = 1;          /* the default pager's name for the next object */
 
-/* `page` in its object, with the family locked; or 0, if it is in none or one that ends, or another has the family. */
+/* The object of `page`, its family locked; or 0, if it has none or one that is ending, or the family's lock is held. */
 static struct vm_object *pageout_object_of(struct vm_page *page)
 {
     crit_t s = simple_lock_enter(&vm_families_lock);
@@ -36,7 +36,7 @@ static struct vm_object *pageout_object_of(struct vm_page *page)
     if (o && !lock_try_write(&o->family->lock))
         o = 0;
     if (o && *(struct vm_object *volatile *)&page->object != o) {
-        /* it went to another of the family, or the object is about to go: its end waits for this lock */
+        /* it moved to another of the family, or the object is about to go: its end waits for this lock */
         struct vm_object *now = *(struct vm_object *volatile *)&page->object;
         if (!now || now->family != o->family) {
             lock_done(&o->family->lock);
@@ -45,7 +45,7 @@ static struct vm_object *pageout_object_of(struct vm_page *page)
             o = now;
         }
     }
-    if (o && o->dying) { /* its pager is told so without the lock: no page of it is to become busy */
+    if (o && o->dying) { /* its pager is told so without the lock: none of its pages may become busy */
         lock_done(&o->family->lock);
         o = 0;
     }
@@ -53,7 +53,7 @@ static struct vm_object *pageout_object_of(struct vm_page *page)
     return o;
 }
 
-/* The rights to it are another node's, or are about to come from there; or it is lost. */
+/* Another node has the rights to it, or is about to give them; or the page is lost. */
 static bool is_kept(const struct vm_object *o, const struct vm_page *page)
 {
     return (page->locked && (o->shared == VM_SHARED_HOME || !o->external)) ||
@@ -65,7 +65,7 @@ static void deactivate(struct vm_page *page)
     struct vm_object *o = page->object ? pageout_object_of(page) : 0;
     if (!o)
         return;
-    /* one that could not go stays as it is: to take its translations would only cost faults */
+    /* a page that cannot go stays active: to remove its translations would only cost faults */
     bool could_go = !page->dirty || (o->external ? o->pager->data_return != 0 : page->backed || vm_swap_free() != 0);
     if (could_go && !is_kept(o, page) && !page->busy && !page->wired && !page->inactive) {
         page->inactive = true;
@@ -76,7 +76,7 @@ static void deactivate(struct vm_page *page)
 }
 
 /*
- * The default pager, for an object that has none. The family is locked, and is so again; a busy page keeps the object.
+ * Gives an object without a pager the default one. Releases the family's lock meanwhile; a busy page keeps the object.
  */
 static void give_pager(struct vm_object *o)
 {
@@ -87,7 +87,7 @@ static void give_pager(struct vm_object *o)
     o->pager = &vm_swap;
 }
 
-/* The family is locked; ends without. Whether the page is free now. */
+/* Called with the family locked; returns without. Returns whether the page is free now. */
 static bool launder(struct vm_object *o, struct vm_page *page)
 {
     bool free = false;
@@ -140,11 +140,11 @@ static bool pageout_reclaim(struct vm_page *page)
     return true;
 }
 
-/* Both hands once round, or until enough is free. Gives how many pages were freed. */
+/* Moves both hands once round, or until enough is free. Returns how many pages were freed. */
 static uint32_t pageout_turn(void)
 {
     uint32_t freed = 0, distance = vm_page_count / DISTANCE;
-    hand %= vm_page_count; /* on the host there may be fewer than there were */
+    hand %= vm_page_count; /* on the host there may be fewer than before */
     for (uint32_t n = 0; n < vm_page_count + distance && pages_in_common() < 2 * vm_page_low; n++) {
         deactivate(&vm_pages[hand]);
         freed += pageout_reclaim(&vm_pages[(hand + vm_page_count - distance) % vm_page_count]);
@@ -153,7 +153,7 @@ static uint32_t pageout_turn(void)
     return freed;
 }
 
-/* One turn. Called and returns with pageout_lock, in the section that *s ends. */
+/* One turn. Called and returns with pageout_lock held, in the section that *s ends. */
 static void pageout_work(crit_t *s)
 {
     simple_lock_leave(&pageout_lock, *s);
@@ -179,7 +179,7 @@ static void daemon(void *arg)
     }
 }
 
-/* The daemon's thread is one only where memory has ever been short: it is one less for others. */
+/* The daemon's thread is created only when memory is first short: until then others can have one more. */
 static void pageout_wake(void)
 {
     pageout_wanted = vm_page_scarce = true;
@@ -188,7 +188,7 @@ static void pageout_wake(void)
     thread_wakeup(&pageout_wanted);
 }
 
-/* Where the last turn was in vain, the next is for who cannot go on without (vm_page_wait). */
+/* If the last turn freed nothing, the next is started only by a thread that cannot go on without it (vm_page_wait). */
 void vm_pageout_wake(void)
 {
     if (*(volatile bool *)&pageout_wanted || *(volatile uint32_t *)&failures)
@@ -209,7 +209,7 @@ bool vm_page_wait(void)
             while (now == pageout_turns)
                 thread_sleep(&pageout_turns, &pageout_lock);
         else
-            pageout_work(&s); /* there is no thread left for a daemon */
+            pageout_work(&s); /* no thread is left for a daemon */
     } while (failures && failures < PATIENCE && pageout_turns - begin < 2 * PATIENCE);
     bool there = !failures;
     simple_lock_leave(&pageout_lock, s);

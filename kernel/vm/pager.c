@@ -1,8 +1,8 @@
 /*
- * Pagers (pager.h): which object a number means, and what a pager may say of it.
+ * Pagers (pager.h): maps numbers to objects, and carries out a pager's calls.
  *
- * Locking: controls_lock guards the table, and is held while the object's family is locked, so that the object is
- * there; an object leaves the table before it goes.
+ * Locking: controls_lock guards the table, and is held while the object's family is locked, so that the object stays;
+ * an object leaves the table before it goes.
  */
 #include "vm/pager.h"
 
@@ -28,7 +28,7 @@ static struct vm_object *pager_controlled_by(vm_control_t control)
     return object;
 }
 
-/* The object is the caller's, or its family's lock: then it has had no number until now. */
+/* The caller owns the object, or holds its family's lock: then it has had no number until now. */
 void vm_control_add(struct vm_object *object)
 {
     mutex_lock(&controls_lock);
@@ -49,7 +49,7 @@ void vm_control_remove(struct vm_object *object)
     mutex_unlock(&controls_lock);
 }
 
-/* The object with its family's lock, or 0. */
+/* The object with its family's lock held, or 0. */
 struct vm_object *vm_control_object(vm_control_t control)
 {
     mutex_lock(&controls_lock);
@@ -69,7 +69,7 @@ static bool is_within(const struct vm_object *o, uint32_t page, uint32_t count)
     return page <= o->size && count <= o->size - page;
 }
 
-/* The page that waits for its data, or 0. */
+/* A page that waits for its data, or 0. */
 static struct vm_page *expected(struct vm_object *o, uint32_t page)
 {
     struct vm_page *p = radix_get(&o->pages, page);
@@ -77,8 +77,8 @@ static struct vm_page *expected(struct vm_object *o, uint32_t page)
 }
 
 /*
- * One page, of `data` (0: of 0). The object's family is locked, and is so again; nobody else touches a page that is
- * busy.
+ * Fills one page from `data` (0: with 0). Called and returns with the family locked; no other thread touches a busy
+ * page meanwhile.
  */
 static void supply(struct vm_object *o, struct vm_page *p, const void *data, unsigned locked)
 {
@@ -92,18 +92,18 @@ static void supply(struct vm_object *o, struct vm_page *p, const void *data, uns
     p->locked = (uint8_t)(locked & PAGE_RIGHTS);
     p->backed = true;
     if (o->shared == VM_SHARED_AWAY) {
-        p->dirty = !(locked & PAGE_WRITE); /* nobody else has it */
+        p->dirty = !(locked & PAGE_WRITE); /* no other node has it */
         p->granted = true;
     }
     VM_COUNT(pageins);
     vm_page_unbusy(p);
 }
 
-/* Nor has what waits for it: it goes on with what the object shadows. */
+/* The pager does not have the page: its waiters go on with what the object shadows. */
 static void look_below(struct vm_object *o, struct vm_page *p)
 {
     p->absent = false;
-    radix_set(&o->pages, p->index, VM_BELOW); /* needs no memory: something is there */
+    radix_set(&o->pages, p->index, VM_BELOW); /* needs no memory: the slot is in use */
     o->resident--;
     o->busy--;
     p->object = 0;
@@ -124,7 +124,7 @@ static int provide(vm_control_t control, uint32_t page, const uint8_t *data, uin
         else if (p)
             supply(o, p, data ? data + i * PAGE_SIZE : 0, locked);
         else if (count == 1)
-            error = -ENOENT; /* nobody waits for it; of several, those that are wanted count */
+            error = -ENOENT; /* no thread waits for it; of several, only the expected ones count */
     }
     vm_object_unlock(o);
     return error;
@@ -148,14 +148,14 @@ int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
     int error = is_within(o, page, count) ? 0 : -EINVAL;
     for (uint32_t i = 0; i < count && !error; i++) {
         struct vm_page *p = radix_get(&o->pages, page + i);
-        if (vm_is_page(p) && p->unlocking) { /* the thread that wants more rights asks again */
+        if (vm_is_page(p) && p->unlocking) { /* the thread that needs more rights asks again */
             p->unlocking = false;
             vm_page_wake(p);
         }
         if (!vm_is_page(p) || !p->absent)
             continue;
         p->absent = false;
-        p->error = true; /* who waits takes it away (fault.c) */
+        p->error = true; /* a waiter removes it (fault.c) */
         vm_page_unbusy(p);
     }
     vm_object_unlock(o);
@@ -163,8 +163,8 @@ int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
 }
 
 /*
- * Gives the page to the pager. The family is locked, and is so again; the page is busy meanwhile, and not mapped for
- * writing.
+ * Gives the page to the pager. Called and returns with the family locked; the page is busy meanwhile, and not mapped
+ * for writing.
  */
 static int pager_give_back(struct vm_object *o, struct vm_page *p, bool kept)
 {
@@ -195,7 +195,7 @@ static void request_of(struct vm_object *o, struct vm_page *p, enum vm_return wh
     if (flush && !error && !p->wired)
         vm_page_discard(p);
     else
-        vm_page_wake(p); /* somebody may wait for rights */
+        vm_page_wake(p); /* a thread may wait for rights */
 }
 
 int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, enum vm_return what, bool flush,
@@ -217,7 +217,7 @@ int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, e
             continue;
         if (!p->busy) {
             request_of(o, p, what, flush, locked);
-        } else if (!p->absent) { /* one that is on its way has nothing to return */
+        } else if (!p->absent) { /* a page on its way in has nothing to return */
             vm_page_sleep(p, o, 0);
             vm_object_lock(o);
             i--;
@@ -272,7 +272,7 @@ int vm_pager_destroy(vm_control_t control)
     return 0;
 }
 
-/* ---- Bytes of the kernel's that never change. */
+/* ---- Bytes of the kernel that never change. */
 
 struct bytes {
     const uint8_t *at;
@@ -281,7 +281,7 @@ struct bytes {
 
 DEFINE_ZONE(bytes_zone, "vm-bytes", sizeof(struct bytes), _Alignof(struct bytes), SPL_SOFTPREEMPT, 0);
 
-/* `memory` is the number of one of these; they are the kernel's own, so it may be an address. */
+/* `memory` is the number of a struct bytes; these are the kernel's own, so it may be an address. */
 static struct bytes *bytes_of(uint32_t memory)
 {
     return (struct bytes *)((char *)page_pointer(memory & ~PAGE_MASK) + (memory & PAGE_MASK));
@@ -314,7 +314,7 @@ static int bytes_return(uint32_t memory, vm_control_t control, uint32_t page, co
                         bool kept)
 {
     (void)memory, (void)control, (void)page, (void)data, (void)count, (void)kept;
-    return -EIO; /* they never change: who maps them for writing keeps his pages */
+    return -EIO; /* they never change: pages that are mapped for writing stay in memory */
 }
 
 static void bytes_terminate(uint32_t memory, vm_control_t control)

@@ -1,4 +1,4 @@
-/* Sv32 page tables, and what harts keep of them (pmap.h). */
+/* Sv32 page tables, and what harts cache of them (pmap.h). */
 #include "vm/pmap.h"
 
 #include <errno.h>
@@ -24,12 +24,12 @@
 _Static_assert(MAX_HARTS <= 8, "vm/page.h: clean");
 
 #define BATCH 128 /* entries that are changed in one section */
-#define PIECE 256 /* bytes that are copied in one */
+#define PIECE 256 /* bytes that are copied in one section */
 
 typedef volatile uint32_t entry_t; /* harts walk the tables while they change */
 
 #define PLACE_LOCKS 16
-static SIMPLE_LOCK_CLASS(pmap_class, "pmap", SPL_SOFTCLOCK); /* pmap_enter knows the level */
+static SIMPLE_LOCK_CLASS(pmap_class, "pmap", SPL_SOFTCLOCK); /* pmap_enter relies on the level */
 static SIMPLE_LOCK_CLASS(place_lock_class, "places of a page", SPL_SOFTCLOCK);
 static struct places_lock {
     struct simple_lock lock;
@@ -56,23 +56,23 @@ static uint32_t entry_for(uint32_t page, uint32_t bits)
     return page >> 12 << 10 | bits | ENTRY_VALID;
 }
 
-/* Where the entry of `address` is in the table whose page is `table`; level 1 is the first. */
+/* The entry of `address` in the table whose page is `table`; level 1 is the root. */
 static entry_t *pmap_entry_at(uint32_t table, uint32_t address, unsigned level)
 {
     return (entry_t *)page_pointer(table) + (address >> (12 + 10 * level)) % ENTRIES;
 }
 
-/* That of the lower table, or 0 where there is none. */
+/* The entry in the lower table, or 0 if there is none. */
 static entry_t *leaf_at(const struct pmap *pmap, uint32_t address)
 {
     uint32_t upper = *pmap_entry_at(pmap->root, address, 1);
     return upper & ENTRY_VALID ? pmap_entry_at(entry_page(upper), address, 0) : 0;
 }
 
-/* What is mapped must be there before the entry that says so. */
+/* The mapped page must be filled before the entry is visible. */
 static void entry_set(entry_t *entry, uint32_t value)
 {
-    fence_release(); /* of an atomic store GCC 12 makes an AMO (arch/atomic.h) */
+    fence_release(); /* GCC 12 makes an AMO of an atomic store (arch/atomic.h) */
     *entry = value;
 }
 
@@ -106,13 +106,13 @@ bool pmap_init(struct pmap *pmap)
 }
 
 /*
- * ---- Harts. A hart says that it uses a pmap before it looks at its tables; who changes these does so before he looks
- * whom to call: one of the two sees the other.
+ * ---- Harts. A hart announces that it uses a pmap before it reads the tables; a thread that changes the tables does so
+ * before it reads which harts to call: so one of the two sees the other.
  */
 
 #define fence_all() __asm__ volatile("fence rw, rw" ::: "memory")
 
-/* Changes to the tables have been made. */
+/* Call after changes to the tables. */
 static uint32_t users_of(const struct pmap *pmap)
 {
     uint32_t harts_of_it = 0;
@@ -131,13 +131,13 @@ COLD void mmu_change(struct pmap *pmap)
     csr_write(satp, SATP_SV32 | pmap->root >> 12);
     mmu_flush();
     uint32_t hart = 1u << curhart->id;
-    if (!(pmap->fetched & hart)) { /* instruction caches are not coherent, and pages are used again */
+    if (!(pmap->fetched & hart)) { /* instruction caches are not coherent, and pages are reused */
         __atomic_fetch_or(&pmap->fetched, hart, __ATOMIC_RELAXED);
         __asm__ volatile("fence.i" ::: "memory");
     }
 }
 
-/* In the trap of the hart that is called, or on its own: in the kernel it need not go on with what it had. */
+/* In the trap of the called hart, or on the caller's own: in the kernel it need not keep its translations. */
 static void drop_translations(void *arg)
 {
     (void)arg;
@@ -150,7 +150,7 @@ static void drop_translations(void *arg)
     }
 }
 
-/* The pmap's end: a hart that has it in satp is in the kernel. */
+/* For the pmap's end: a hart that has it in satp is in the kernel. */
 static void pmap_forget(void *arg)
 {
     if (vm_hart()->pmap == arg) {
@@ -183,12 +183,12 @@ void pmap_shootdown(uint32_t which)
     pmap_call(which, drop_translations, 0);
 }
 
-/* ---- Where a page is mapped: the pmap's lock is held. */
+/* ---- Where a page is mapped: call with the pmap's lock held. */
 
 static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
 {
     if (!page->place
-             .pmap) { /* nobody else adds one (pmap.h), and there is none that could be taken out: no lock is needed */
+             .pmap) { /* no other thread adds one (pmap.h), and there is none that can be removed: no lock is needed */
         page->place.address = address;
         page->place.pmap = pmap;
         return true;
@@ -196,7 +196,7 @@ static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
     struct simple_lock *lock = places_lock_of(page);
     bool added = true;
     simple_lock(lock);
-    if (!page->place.pmap) { /* the last one has gone */
+    if (!page->place.pmap) { /* the last mapping has been removed */
         page->place.address = address;
         page->place.pmap = pmap;
     } else {
@@ -211,7 +211,7 @@ static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
     return added;
 }
 
-/* The place's lock is held, too. The first of a page is in the page itself. */
+/* Call with the lock of the page's places held, too. The first place of a page is in the page itself. */
 static void place_take_out(struct vm_page *page, const struct pmap *pmap, uint32_t address)
 {
     struct pmap_place *p = &page->place, *next, **at;
@@ -245,9 +245,9 @@ static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t
 /* ---- Instructions. */
 
 /*
- * A page is not mapped for writing and for executing at once, wherever that is: a fault that gives the one right takes
- * the other from all maps, which get it back by a fault. So what is executed has been written before harts drop what
- * their caches hold.
+ * A page is not mapped for writing and for executing at once, in any pmap: a fault that gives one right takes the other
+ * from all pmaps, which get it back by a fault. So what is executed has been written before harts drop the contents of
+ * their caches.
  */
 static void take_right(struct vm_page *page, unsigned right)
 {
@@ -256,8 +256,8 @@ static void take_right(struct vm_page *page, unsigned right)
 }
 
 /*
- * `page` is about to be executable. If it has been before, with other content, caches of instructions may hold that:
- * harts that use the pmap drop it now, others when they begin to. Where no hart's is clean, it may be mapped for
+ * Before `page` becomes executable: if it has been before, with other content, instruction caches may hold that: harts
+ * that use the pmap drop it now, others when they begin to use it. While no hart's cache is clean, it may be mapped for
  * writing.
  */
 static COLD void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
@@ -291,13 +291,13 @@ static void forget_instructions(void *arg)
 void pmap_text_changed(struct pmap *pmap)
 {
     pmap->fetched = 0;
-    pmap->serial = new_serial(); /* harts that have it in satp look at `fetched` again */
+    pmap->serial = new_serial(); /* harts that have it in satp check `fetched` again */
     pmap_call(users_of(pmap), forget_instructions, 0);
 }
 
 /* ---- Mappings. */
 
-/* The lower table for `address`; 0: memory is out. Taken without the lock, as a page is cleared for it. */
+/* Makes the lower table for `address`; 0: memory is out. Allocated without the lock, as its page is cleared. */
 static COLD entry_t *leaf_made(struct pmap *pmap, uint32_t address)
 {
     uint32_t table = table_alloc();
@@ -316,7 +316,7 @@ static COLD entry_t *leaf_made(struct pmap *pmap, uint32_t address)
 
 static unsigned sound(unsigned rights)
 {
-    return rights & PAGE_WRITE ? rights | PAGE_READ : rights; /* there is no page that can be written only */
+    return rights & PAGE_WRITE ? rights | PAGE_READ : rights; /* no page can be writable only */
 }
 
 int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights)
@@ -333,10 +333,10 @@ int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsign
         prepare_to_execute(pmap, page);
     else if (rights & PAGE_WRITE)
         prepare_to_write(page);
-    uint32_t bits = rights | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY; /* the last two are looked at by no hart */
+    uint32_t bits = rights | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY; /* harts ignore the last two */
     uint32_t entry = entry_for(vm_page_address(page), bits), lost;
     int error = 0;
-    crit_t s = crit_sec_enter(SPL_SOFTCLOCK); /* the level of its class, whose line of the cache so is not needed */
+    crit_t s = crit_sec_enter(SPL_SOFTCLOCK); /* its class's level: saves reading the class's cache line */
     simple_lock(&pmap->lock);
     uint32_t old = *leaf;
     if (old & ENTRY_VALID && entry_page(old) == entry_page(entry)) {
@@ -402,8 +402,8 @@ int pmap_enter_new(struct pmap *pmap, uint32_t address, struct vm_page *const pa
 }
 
 /*
- * change(pmap, address, leaf, rights) for the entries of [begin, end), as far as there are tables, a batch in a
- * section; gives whether one of them lost something. Inlined, as a copy of a map spends its time here.
+ * Calls change(pmap, address, leaf, rights) for the entries of [begin, end), as far as there are tables, a batch in
+ * each section; returns whether one of them lost something. Inlined, as a copy of a map spends its time here.
  */
 typedef bool change_fn(struct pmap *pmap, uint32_t address, entry_t *leaf, uint32_t rights);
 
@@ -411,7 +411,7 @@ static inline __attribute__((always_inline)) bool for_range(struct pmap *pmap, u
                                                             change_fn *change, uint32_t rights)
 {
     bool lost = false;
-    while (begin < end && pmap->resident) { /* who adds some meanwhile, is not in the range */
+    while (begin < end && pmap->resident) { /* mappings added meanwhile are not in the range */
         entry_t *leaf = leaf_at(pmap, begin);
         uint32_t rest = TABLE_SPAN - begin % TABLE_SPAN;
         if (!leaf) {
@@ -458,7 +458,7 @@ static inline __attribute__((always_inline)) bool protect_one(struct pmap *pmap,
     uint32_t old = *leaf, less = PAGE_RIGHTS & ~rights;
     if (!(old & less))
         return false;
-    *leaf = old & ~less; /* it points where it did */
+    *leaf = old & ~less; /* it points to the same page */
     return true;
 }
 
@@ -472,8 +472,8 @@ void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned righ
 }
 
 /*
- * From the page to the pmaps: their locks come first elsewhere, so they are only tried. Gives false if one was not to
- * be had: what is done, is done.
+ * Goes from the page to its pmaps: elsewhere their locks come first, so they are only tried. Returns false if one was
+ * held: what has been done stays.
  */
 static bool protect_places(struct vm_page *page, unsigned rights, uint32_t *shoot)
 {
@@ -491,7 +491,7 @@ static bool protect_places(struct vm_page *page, unsigned rights, uint32_t *shoo
         } else {
             lost = true;
             entry_set(leaf, 0);
-            place_take_out(page, pmap, address); /* which puts the next one into the first's place */
+            place_take_out(page, pmap, address); /* which moves the next place into the first */
             pmap->resident--;
         }
         simple_unlock(&pmap->lock);
@@ -531,9 +531,9 @@ void pmap_destroy(struct pmap *pmap)
     simple_lock_destroy(&pmap->lock);
 }
 
-/* ---- Looking, and copies. */
+/* ---- Look-ups and copies. */
 
-/* The lock is held, or the answer is a hint. Rights of an entry are those of user mode. */
+/* With the lock held, or as a hint. An entry's rights are user mode's. */
 static uint32_t pmap_find(const struct pmap *pmap, uint32_t address, unsigned rights)
 {
     entry_t *leaf = address >= VM_BEGIN && address < VM_END ? leaf_at(pmap, address) : 0;
@@ -548,7 +548,7 @@ uint32_t pmap_lookup(struct pmap *pmap, uint32_t address, unsigned rights)
     return pmap_find(pmap, address, rights);
 }
 
-/* The bytes from `address` on that lie in its page, at most `n` and those of a piece; 0 if `rights` do not reach. */
+/* The bytes from `address` on that lie in its page, at most `n` and a piece; 0 if `rights` do not suffice. */
 static uint32_t piece_at(const struct pmap *pmap, uint32_t address, uint32_t n, unsigned rights, void **at)
 {
     uint32_t physical = pmap_find(pmap, address, rights), rest = PAGE_SIZE - (address & PAGE_MASK);
@@ -559,7 +559,7 @@ static uint32_t piece_at(const struct pmap *pmap, uint32_t address, uint32_t n, 
     return MIN(n, PIECE);
 }
 
-/* With the lock, so that the page cannot be given away meanwhile; a piece at a time, so that this is short. */
+/* With the lock held, so that the page cannot be freed meanwhile; piece by piece, so that it is held briefly. */
 uint32_t pmap_copy_in(struct pmap *pmap, void *to, uint32_t from, uint32_t n, bool string)
 {
     uint32_t done = 0;

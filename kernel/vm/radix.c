@@ -52,8 +52,8 @@ static COLD struct radix_node *node(void)
 }
 
 /*
- * Makes the table as high as `number` needs. Of an empty one the highest node is made alone: `number` hangs below
- * another slot than its first.
+ * Makes the table as high as `number` needs. An empty table gets the highest node only: `number` is below another slot
+ * than its first.
  */
 static COLD bool radix_grow(struct radix *r, uint32_t number)
 {
@@ -75,7 +75,7 @@ static COLD bool radix_grow(struct radix *r, uint32_t number)
     return r->root;
 }
 
-/* Frees the nodes on the way to `number` that have nothing in them. */
+/* Frees empty nodes on the path to `number`. */
 static COLD void prune(struct radix *r, uint32_t number)
 {
     struct radix_node *way[MOST_HEIGHT], *n = r->root;
@@ -95,7 +95,7 @@ static COLD void prune(struct radix *r, uint32_t number)
     }
 }
 
-/* The slot of `number`, with the nodes on the way to it; 0: memory is out, nothing has changed. */
+/* The slot of `number`, with the nodes on the path to it; 0: memory is out, nothing has changed. */
 static inline __attribute__((always_inline)) void **slot_made(struct radix *r, uint32_t number, struct radix_node **of)
 {
     if (!reaches(r, number) && !radix_grow(r, number))
@@ -158,7 +158,7 @@ void *radix_next(const struct radix *r, uint32_t *number)
         while (n && level--) {
             void *const *slot = n->slot;
             uint32_t d = digit(*number, level);
-            while (d < FAN && !slot[d]) { /* what is below this one is none either: its first number */
+            while (d < FAN && !slot[d]) { /* nothing is below this slot: on to the next slot's first number */
                 *number = ((*number >> (RADIX_BITS * level)) + 1) << (RADIX_BITS * level);
                 d++;
             }

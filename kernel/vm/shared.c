@@ -8,7 +8,7 @@
 #include "vm/inherited.h"
 #include "vm/internal.h"
 
-#define UNUSED_TICKS 3 /* that a page stays with who has been given it, and has not used it */
+#define UNUSED_TICKS 3 /* how long an unused page stays where its rights were given */
 
 const struct vm_sharing *vm_sharing;
 
@@ -25,7 +25,7 @@ unsigned vm_object_shared(const struct vm_object *object)
     return object->shared;
 }
 
-/* The family is locked, and is so again; the page may be another one then. */
+/* Called and returns with the family locked; the page may be another one then. */
 static void await_page(struct vm_object *o, struct vm_page *p)
 {
     vm_page_sleep(p, o, 0);
@@ -39,7 +39,7 @@ int vm_shared_want(struct vm_object *o, uint32_t page, unsigned rights)
         return 0;
     vm_object_lock(o);
     struct vm_page *p = radix_get(&o->pages, page);
-    if (vm_is_page(p) && p->unlocking) { /* others ask for themselves */
+    if (vm_is_page(p) && p->unlocking) { /* other waiters ask for themselves */
         p->unlocking = false;
         vm_page_wake(p);
     }
@@ -81,7 +81,7 @@ struct vm_object *vm_shared_copy(struct vm_object *o, uint32_t *shoot)
         vm_sharing->thaw(o);
     }
     vm_object_lock(o);
-    o->references--; /* the caller has another one */
+    o->references--; /* the caller has another reference */
     return copy;
 }
 
@@ -95,8 +95,8 @@ struct vm_object *vm_object_shared_copy(struct vm_object *o)
 }
 
 /*
- * The page at that place when nobody works on it, and who was given it has used it, or has had the time to: with the
- * family locked. 0: it is not in memory, or on its way.
+ * The page at `index` once it is not busy, and its granted rights have been used, or the time for that has passed; with
+ * the family locked. 0: it is not in memory, or on its way in.
  */
 static struct vm_page *vm_shared_settled(struct vm_object *o, uint32_t index)
 {
@@ -118,7 +118,7 @@ static struct vm_page *vm_shared_settled(struct vm_object *o, uint32_t index)
 }
 
 /*
- * Its bytes, in the one direction or the other. The family is locked, and is so again; nobody else has the page
+ * Copies its bytes in one direction. Called and returns with the family locked; no other thread uses the page
  * meanwhile.
  */
 static void shared_bytes(struct vm_object *o, struct vm_page *p, const void *from, void *to)
@@ -131,7 +131,7 @@ static void shared_bytes(struct vm_object *o, struct vm_page *p, const void *fro
     vm_page_unbusy(p);
 }
 
-/* The place of the page in the newest copy, which is to have it before it is written; false: there is no such place. */
+/* The page's index in the newest copy, which must get it before it is written; false: the copy needs no page. */
 static bool is_owed(const struct vm_object *o, uint32_t page, uint32_t *index)
 {
     const struct vm_object *copy = o->copy;
@@ -160,7 +160,7 @@ int vm_shared_take(struct vm_object *o, uint32_t page, unsigned withheld, void *
     return result;
 }
 
-/* A page that is the caller's goes to that place, unless there is one; the family is locked. */
+/* Puts the caller's page at that index, unless the slot is in use; the family is locked. */
 static int shared_place(struct vm_object *o, uint32_t index, struct vm_page *fresh)
 {
     struct vm_page *there = radix_get(&o->pages, index);
@@ -173,7 +173,7 @@ static int shared_place(struct vm_object *o, uint32_t index, struct vm_page *fre
     return 0;
 }
 
-/* What the object has not got comes from what it shadows, or is 0. Not locked, and the caller has a reference. */
+/* Fills a page that the object lacks from what it shadows, or with 0. Not locked, and the caller has a reference. */
 static int fill(struct vm_object *o, uint32_t index)
 {
     struct vm_page *fresh = vm_page_alloc();
@@ -192,7 +192,7 @@ static int fill(struct vm_object *o, uint32_t index)
     return result;
 }
 
-/* The page as it is goes into the newest copy. The family is locked, and is so again; the caller looks again. */
+/* Pushes a copy of the page to the newest copy. Called and returns with the family locked; the caller checks again. */
 static int push(struct vm_object *o, struct vm_page *p)
 {
     struct vm_page *fresh = vm_page_alloc();
@@ -210,7 +210,7 @@ static int push(struct vm_object *o, struct vm_page *p)
     }
     VM_COUNT(pushes);
     int error = shared_place(o->copy, index, fresh);
-    if (!error && p->place.pmap) /* who sees it through the copy is to see that one */
+    if (!error && p->place.pmap) /* threads that see it through the copy must see that one */
         pmap_page_protect(p, 0);
     return error;
 }
@@ -240,13 +240,13 @@ void vm_shared_put(struct vm_object *o, uint32_t page, const void *content)
     struct vm_page *p = vm_shared_settled(o, page);
     if (p) {
         p->dirty = true;
-        p->clean = 0; /* caches of instructions have not got this */
+        p->clean = 0; /* instruction caches do not have this */
         shared_bytes(o, p, content, 0);
     }
     vm_object_unlock(o);
 }
 
-/* Rights that were withheld are not. Who is to use them first is not mapped yet, so it is seen when it has been. */
+/* Gives rights that were withheld. Mappings are removed, so that a new one shows that the rights have been used. */
 static void allow(struct vm_page *p, unsigned withheld)
 {
     if (p->locked & ~withheld) {

@@ -1,11 +1,11 @@
 /*
- * The default pager (swap.h): memory of 0 that has to leave main RAM goes to slots, the first of a RAM disk, those
- * behind of a store. A pager as any other (pager.h): it knows nothing of objects, and who calls it nothing of where it
- * puts pages.
+ * The default pager (swap.h): memory of 0 that has to leave main RAM goes to slots, the first in a RAM disk, those
+ * behind in a store. A pager like any other (pager.h): it knows nothing of objects, and its callers do not know where
+ * it puts pages.
  *
- * Locking: swap_lock, a mutex, guards which slot has what. A slot is not written while its page is asked for: the
- * kernel asks for a page only when it has returned it, and does one at a time. incoming_lock, before nothing, is for
- * the one page of its own that the store is read into: who asks for a page may be who has to have it before any other
+ * Locking: swap_lock, a mutex, guards which slot holds what. A slot is not written while its page is requested: the
+ * kernel requests a page only after it has returned it, one at a time. incoming_lock, held until a page is supplied,
+ * guards the one page that the store is read into: a thread that requests a page may need it before any other page
  * becomes free.
  */
 #include <errno.h>
@@ -21,15 +21,15 @@ DEFINE_MUTEX(swap_lock, "swap");
 
 static struct slot {
     uint32_t memory, page; /* memory 0: free */
-    uint32_t next;         /* in a bucket, or of the free ones */
+    uint32_t next;         /* in a bucket, or in the free list */
 } *slots;
 static uint32_t *buckets; /* as many as slots */
 static uint32_t swap_begin, free_slot = NONE, free_count;
-static uint32_t ram_pages, swap_size; /* pages of the RAM disk, which are the first, and all */
+static uint32_t ram_pages, swap_size; /* pages of the RAM disk, which come first; all pages */
 
 DEFINE_MUTEX(incoming_lock, "swap incoming");
 static const struct vm_swap_store *swap_store; /* or 0 */
-static void *incoming; /* a page; behind it are the tables, for so many slots: */
+static void *incoming; /* a page; the tables follow it, for this many slots: */
 static uint32_t swap_room;
 
 static uint32_t *bucket(uint32_t memory, uint32_t page)
@@ -37,7 +37,7 @@ static uint32_t *bucket(uint32_t memory, uint32_t page)
     return &buckets[(memory * 40503u + page) % swap_size];
 }
 
-/* Where the number of the slot stands, in which the page is; *place is NONE if it is in none. */
+/* The link to the slot that holds the page; *place is NONE if there is none. */
 static uint32_t *swap_place_of(uint32_t memory, uint32_t page)
 {
     static uint32_t none = NONE;
@@ -72,7 +72,7 @@ uint32_t vm_swap_init(uint32_t from, uint32_t n)
     return swap_begin + n * PAGE_SIZE;
 }
 
-/* The lists of `n` slots anew, by what is in them; `to` has room for slots and buckets, and may be where they are. */
+/* Rebuilds the lists of `n` slots from their contents; `to` has room for slots and buckets, and may be their place. */
 static void build_tables(struct slot *to, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -101,7 +101,7 @@ int vm_swap_on(const struct vm_swap_store *s)
         error = -EBUSY;
     else if (!s->pages || n < s->pages || n > UINT32_MAX / PAGE_SIZE)
         error = -EINVAL;
-    /* Tables once made stay: the next store is hardly larger. */
+    /* The tables are kept: the next store is hardly larger. */
     if (!error && n > swap_room) {
         uint32_t at = pages_take_row(1 + (bytes + PAGE_MASK) / PAGE_SIZE, vm_page_low);
         if (at) {
@@ -152,7 +152,7 @@ uint32_t vm_swap_free(void)
     return free_count;
 }
 
-/* The slot that `at` names is free. With the lock. */
+/* Frees the slot that `at` names. With the lock held. */
 static void free_at(uint32_t *at)
 {
     uint32_t slot = *at;

@@ -1,6 +1,6 @@
 /*
- * What all of vm/ speaks of (README.md here has the whole of it): rights, addresses of user mode, and the names of what
- * is passed by pointer. Addresses and sizes of user mode are in bytes; places in an object are in pages.
+ * Common to all of vm/ (README.md here explains it): rights, user addresses, and the names of types that are passed by
+ * pointer. Addresses and sizes of user mode are in bytes; places in an object are in pages.
  *
  * Errors are minus a number of <errno.h>, as everywhere in the kernel; 0 is success.
  */
@@ -19,7 +19,7 @@
 #define PAGE_RIGHTS (PAGE_READ | PAGE_WRITE | PAGE_EXECUTE)
 
 /*
- * Where user mode's pages may lie: above page 0, so that a null pointer faults, and below the kernel's own
+ * The range of user mode's pages: above page 0, so that a null pointer faults, and below the kernel's own
  * addresses.
  */
 #define VM_BEGIN 0x00001000u
