@@ -16,9 +16,9 @@ class BinaryInputArchive;
 class BinaryOutputArchive;
 } // namespace cereal
 
-// Output pins that stir devices, as bits. A serial line stands high while nothing is sent. The others show something
-// for one cycle, a strobe: with any of them the chip has done something. Of each disk controller there are two, unit by
-// unit: it says something, and it takes what its drive hands it.
+// Output pins that wake devices, as bits. A serial line is high while nothing is sent. The others are strobes, high for
+// one cycle: each shows that the chip has done something. Each disk controller has two, unit by unit: it outputs
+// something, and it accepts what its drive offers.
 enum Pin : unsigned {
     UART0_TX = 1,
     UART1_TX = 2,
@@ -39,8 +39,8 @@ class Device {
 
     const std::string name; // as wires and the record call it
 
-    // What the clock loop looks at, not saved: made anew when the device is loaded. A device changes it only in the
-    // functions below that are not const; any other caller that changes it makes the node look again.
+    // What the clock loop reads, not saved: made anew when the device is loaded. A device changes it only in the
+    // functions below that are not const; after a change by any other caller, that caller makes the node look again.
     struct Wants {
         uint64_t before = NEVER; // `before_edge` in the first cycle not earlier
         uint64_t after = NEVER; // `after_edge` in the first cycle not earlier, ...
@@ -50,29 +50,29 @@ class Device {
     virtual void before_edge(uint64_t /*cycle*/) {} // may drive the chip's inputs: the edge of this cycle sees it
     virtual void after_edge(uint64_t /*cycle*/, unsigned /*pins away from rest*/) {}
 
-    // The first cycle at which it does something while the pins stand still.
+    // The first cycle in which it acts while the pins do not change.
     virtual uint64_t next() const { return std::min(wants.before, wants.after); }
-    // The target has ended: the run goes on until what is on its way has come. Only devices that drain are called then.
+    // The target has ended: the run goes on until what is in transit has arrived. Then only draining devices run.
     virtual bool drains() const { return false; }
-    virtual bool idle() const { return true; } // nothing is on its way
+    virtual bool idle() const { return true; } // nothing is in transit
     virtual uint64_t bits(uint64_t /*count*/) const { return 0; } // their cycles on its line; 0: it is none
 
-    // Wires (run/wire.h). What comes over one, in the cycle in which it arrives, before its edge; and the first cycle
-    // in which the device may send, if the node does nothing before the cycle `first`.
+    // Wires (run/wire.h). Receives a message from one, in the cycle in which it arrives, before its edge; and the first
+    // cycle in which the device may send, if the node does nothing before the cycle `first`.
     virtual void arrive(const std::string & /*content*/, uint64_t /*cycle*/) {}
     virtual void wire(std::function<void(uint64_t, std::string)>) {
     } // begins here: what is sent goes there, with its cycle
     virtual void wired() {} // one ends here
     virtual uint64_t sends_at(uint64_t /*first*/) const { return NEVER; }
 
-    // The machine that runs the simulator: looked at each of so many cycles; 0: never.
+    // The host: polled every so many cycles; 0: never.
     virtual uint64_t poll_cycles() const { return 0; }
     virtual void poll(uint64_t /*cycle*/) {}
     virtual bool listens() const { return false; } // a user there may act, in real time
 
     // A checkpoint has the state of all devices: each member that is no constant or reference is saved and loaded, or a
-    // comment says that it is not saved (a test looks at that: tests/unit/test_devices.py). Files hold what they have
-    // got from `open` on if `keep`, so that a restored run can write it again, until `forget`.
+    // comment says that it is not saved (checked by tests/unit/test_devices.py). With `keep`, files keep what is
+    // written from `open` on, so that a restored run can write it again, until `forget`.
     virtual void save(cereal::BinaryOutputArchive &) const {}
     virtual void load(cereal::BinaryInputArchive &) {}
     virtual void open(const std::string & /*folder, or empty*/, bool /*keep*/) {}
@@ -82,6 +82,6 @@ class Device {
     virtual void finish() {} // the run has ended; throws Failure if something could not be written
 
     virtual void digest(Mix &) const {} // what came out of the chip
-    virtual const char *record_group() const { return nullptr; } // the object of the record that its part is in
+    virtual const char *record_group() const { return nullptr; } // the object of the record that holds its part
     virtual void record(Json &) const {}
 };

@@ -69,7 +69,7 @@ void Disk::after_edge(uint64_t cycle, unsigned pins)
     look_again();
 }
 
-// What the controller says holds for one cycle.
+// The controller's outputs are valid for one cycle.
 void Disk::told(uint64_t cycle)
 {
     const DiskPins &pin = machine.disk(unit);
@@ -95,7 +95,7 @@ void Disk::told(uint64_t cycle)
         reset();
 }
 
-// The medium keeps what was on its way there from the drive's buffer, but not what the buffer had not got as a whole.
+// Writes under way from the drive's buffer reach the medium, but not those that the buffer had not received whole.
 void Disk::reset()
 {
     counts.resets++;
@@ -128,7 +128,7 @@ void Disk::before_edge(uint64_t cycle)
     look_again();
 }
 
-// `ready` of the controller's streams hangs on its registers alone: what shows it now, takes with this cycle's edge.
+// `ready` of the controller's streams depends on registers alone: a stream that is ready now accepts at this edge.
 void Disk::hand(uint64_t cycle)
 {
     hand_due = NEVER;
@@ -235,7 +235,7 @@ uint64_t Disk::seek(uint64_t lba) const
                         uint64_t(double(profile.seek_far_us - profile.seek_near_us) * std::min(part, 1.0)));
 }
 
-// The cycle in which the sector comes to the head, if the arm begins to move in the cycle `from`.
+// The cycle in which the sector reaches the head, if the arm begins to move in the cycle `from`.
 uint64_t Disk::access(uint64_t from, uint64_t lba) const
 {
     if (!rotation)
@@ -344,14 +344,14 @@ void Disk::take_in()
         changed[i] = true;
         for (DiskOptions::Bad &bad : options.bad)
             if (bad.sector == i && bad.times == UINT64_MAX)
-                bad.times = 0; // the drive has another place for it
+                bad.times = 0; // the drive remaps it
     }
     moved += length;
     counts.written += length;
     life = true;
 }
 
-// The drive has all of a write. It ends when it is on the medium, or as soon as the cache has room for it.
+// The drive has received a whole write. It completes when it is on the medium, or when the cache has room for it.
 void Disk::all_taken(uint64_t cycle)
 {
     settle(cycle);
@@ -378,14 +378,14 @@ void Disk::all_taken(uint64_t cycle)
     end_at(std::max(cycle, end) + microseconds(profile.result_us), OK);
 }
 
-// Forgets the writes that are on the medium.
+// Drops the writes that are on the medium.
 void Disk::settle(uint64_t cycle)
 {
     while (!on_its_way.empty() && on_its_way.front().end() <= cycle)
         on_its_way.pop_front();
 }
 
-// Sectors of a write, from one of it on, are again what they were before, in `medium`; how many.
+// Restores in `medium` the old content of a write's sectors, from one of them on; returns how many.
 uint64_t Disk::undo(const Written &written, uint64_t from, std::vector<uint8_t> &medium)
 {
     if (from >= written.sectors())
@@ -395,7 +395,7 @@ uint64_t Disk::undo(const Written &written, uint64_t from, std::vector<uint8_t> 
     return written.sectors() - from;
 }
 
-// Of writes that are not over, the sectors that the head has not passed go from `medium`; how many.
+// Removes from `medium` the sectors of unfinished writes that the head has not passed; returns how many.
 uint64_t Disk::lose(uint64_t cycle, std::vector<uint8_t> &medium)
 {
     uint64_t lost = 0;
@@ -409,7 +409,7 @@ uint64_t Disk::lose(uint64_t cycle, std::vector<uint8_t> &medium)
     return lost;
 }
 
-// What a power cut in this cycle would leave, to a file of its own.
+// Writes what a power cut in this cycle would leave to a separate file.
 void Disk::copy_what_is_left(uint64_t cycle, uint64_t name_of)
 {
     std::vector<uint8_t> medium = content;
@@ -420,7 +420,7 @@ void Disk::copy_what_is_left(uint64_t cycle, uint64_t name_of)
     file.close();
 }
 
-// The drive says nothing any more.
+// The drive does not answer any more.
 void Disk::power_cut(uint64_t cycle)
 {
     counts.lost += lose(cycle, content);

@@ -33,7 +33,7 @@ class Disk final : public Device {
 
     struct Request {
         uint32_t op = 0, tag = 0, lba = 0, count = 0, burst = 0;
-        uint64_t came = 0, number = 0, passed = 0; // passed over so often
+        uint64_t came = 0, number = 0, passed = 0; // how often it was passed over
 
         template <class Archive> void serialize(Archive &archive)
         {
@@ -60,7 +60,7 @@ class Disk final : public Device {
     static constexpr uint64_t SECTOR = 512, WORDS = SECTOR / 8;
     static constexpr uint64_t MOST_PASSED = 16, MOST_AHEAD = 128; // sectors
 
-    // What is handed to the controller, in order; not before its cycle, as the bus has its speed.
+    // What is sent to the controller, in order; each not before its cycle, as the bus is of limited speed.
     struct Handed {
         uint64_t at = 0, word = 0;
         bool answer = false;
@@ -100,7 +100,7 @@ class Disk final : public Device {
     DiskOptions options;
     const DiskProfile &profile;
 
-    // Not saved: this run's, and what the profile gives.
+    // Not saved: this run's, and the profile's values.
     std::string folder;
     uint64_t sector_cycles = 0, rotation = 0; // 0: no mechanism
 
@@ -110,20 +110,20 @@ class Disk final : public Device {
     std::deque<Request> waiting;
     Request now;
     Step step = Step::IDLE;
-    uint64_t due = NEVER; // of the step; NEVER: the controller has to do something first
+    uint64_t due = NEVER; // of the step; NEVER: waits for the controller
     Status status = OK;
     uint64_t moved = 0, length = 0; // sectors of the request; of the piece under way
-    uint64_t stream_at = 0; // reading: the cycle in which the request's first sector begins to come off the medium
-    uint64_t taken_at = 0; // writing: the piece has gone over the bus then
+    uint64_t stream_at = 0; // reading: the cycle in which the request's first sector begins to be read
+    uint64_t taken_at = 0; // writing: when the piece has gone over the bus
     std::vector<uint64_t> data; // of it, so far
 
     std::deque<Handed> outbox;
-    bool held = false, taken = false; // its first is at the pins; the controller takes it with the edge to come
+    bool held = false, taken = false; // its first is at the pins; the controller accepts it at the next edge
     uint64_t hand_due = NEVER;
 
     uint64_t arm = 0; // cylinder
-    uint64_t free_at = 0; // the mechanism has nothing to do from this cycle on
-    uint64_t last_end = NEVER, last_end_at = 0; // the sector behind the last one read, and when that one came by
+    uint64_t free_at = 0; // the mechanism is idle from this cycle on
+    uint64_t last_end = NEVER, last_end_at = 0; // the sector behind the last one read, and when that one passed
     std::deque<Written> on_its_way;
     bool dead = false;
     uint64_t copied = 0; // of options.left

@@ -23,7 +23,7 @@ DiskOptions DiskOptions::parse(const std::string &text)
     if (o.image.empty())
         throw Failure(format("--disk: '%s' begins with no image: give IMAGE[,NAME=VALUE...]", text.c_str()));
     parts.erase(parts.begin(), parts.begin() + long(image));
-    // The profile first: what else is said changes it.
+    // The profile first: the other options change it.
     std::stable_partition(parts.begin(), parts.end(), [](const std::string &p) { return !p.rfind("profile=", 0); });
     o.profile = disk_profiles.at(o.profile_name);
     for (const std::string &part : parts) {

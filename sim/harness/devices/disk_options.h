@@ -7,9 +7,9 @@
 #include "generated/drives.h"
 
 struct DiskOptions {
-    enum class Keep { NO, COPY, IN_PLACE }; // what was written: nowhere, to DIR/diskN.img, to the image
+    enum class Keep { NO, COPY, IN_PLACE }; // where writes go: nowhere, DIR/diskN.img, the image
     struct Bad {
-        uint64_t sector, times; // cannot be read so often; UINT64_MAX: until it is written
+        uint64_t sector, times; // so many reads of it fail; UINT64_MAX: until it is written
     };
 
     std::string image, profile_name = default_profile;
@@ -17,8 +17,8 @@ struct DiskOptions {
     Keep keep = Keep::NO;
     std::vector<Bad> bad;
     std::vector<uint64_t> silent; // numbers of commands, from 0, that are never answered
-    uint64_t cut = UINT64_MAX; // the cycle in which its power goes
-    std::vector<uint64_t> left; // cycles, in order: what a cut there would leave is copied
+    uint64_t cut = UINT64_MAX; // the cycle in which it loses power
+    std::vector<uint64_t> left; // cycles, in order: what a power cut would leave then is copied
 
     static DiskOptions parse(const std::string &text); // throws Failure
 };

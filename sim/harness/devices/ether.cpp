@@ -21,7 +21,7 @@
 namespace {
 
 constexpr size_t PREAMBLE_BYTES = 8, FCS_BYTES = 4, GAP_BYTES = 12, ADDRESS_BYTES = 6;
-constexpr size_t MIN_BYTES = 60, MOST_QUEUED = 64; // frames that a switch keeps for a port
+constexpr size_t MIN_BYTES = 60, MOST_QUEUED = 64; // frames that a switch queues for a port
 constexpr uint64_t HOST_POLL_CYCLES = 1024;
 const std::string PREAMBLE = std::string(7, '\x55') + '\xd5';
 const uint64_t RATES[] = {10'000'000, 100'000'000, 1'000'000'000}; // by the number that the PHY shows
@@ -81,7 +81,7 @@ uint64_t EtherPort::nanoseconds(uint64_t cycle) const
     return uint64_t(static_cast<unsigned __int128>(cycle) * 1'000'000'000 / CLOCK_HZ);
 }
 
-// The cycle of the next frame's stamp: of a log, that at which it was stamped.
+// The cycle of the next frame's time stamp: in a log, the one in which it was stamped.
 uint64_t EtherPort::next_played() const
 {
     if (!begun || played_next == played.frames.size())
@@ -193,7 +193,7 @@ void EtherPort::before_edge(uint64_t cycle)
     look_again();
 }
 
-// What crosses the pins does not get to its end; what is behind it is a frame of its own.
+// The frame that crosses the pins is cut short; what follows is another frame.
 void EtherPort::cut()
 {
     if (driving && sent_bytes < queue.front().bytes.size()) {
@@ -212,7 +212,7 @@ void EtherPort::come_to_rest()
     machine.set_ether(false, {});
 }
 
-// The next word of the first frame; behind the last one, the pins come to rest.
+// The next word of the first frame; after the last one, the pins return to rest.
 void EtherPort::drive()
 {
     if (!driving)
@@ -280,7 +280,7 @@ void EtherPort::left(uint64_t cycle)
         user->send(content);
 }
 
-// Where several wires end, the port is a switch's: it has learned whose addresses are behind it.
+// Where several wires end, the port is a switch's: it learns the addresses behind it.
 void EtherPort::arrive(const std::string &content, uint64_t cycle)
 {
     const bool group = content[0] & 1;

@@ -24,10 +24,10 @@ class EtherPort final : public Device {
     EtherPort(Pins &machine, const Arguments &arguments, const std::vector<uint8_t> &played, bool &life);
     ~EtherPort() override;
 
-    // The file's frames begin, if they wait for the program. The caller of this and the next has the node look again.
+    // Starts the file's frames, if they wait for it. The caller of this and the next makes the node look again.
     void go(uint64_t cycle);
-    // A load by itself: from the cycle on, each `period` cycles, a UDP datagram of `bytes` bytes to port 9 of the
-    // target, as a frame with another source port each, as many as were said before.
+    // A generated load: from the cycle on, every `period` cycles, a UDP datagram of `bytes` bytes to port 9 of the
+    // target, each as a frame with another source port, as many as were given before.
     void flood_frames(uint32_t count) { flood_left = count; }
     void flood(uint64_t cycle, uint32_t period, uint32_t bytes);
     bool waits_for_program() const { return start == ETHER_START_PROGRAM; }
@@ -63,11 +63,11 @@ class EtherPort final : public Device {
     template <class Archive> void state(Archive &archive);
     uint64_t wire_cycles(size_t bytes) const; // of so many, with preamble and FCS
     uint64_t enter(const std::string &frame, uint64_t cycle); // the cycle of its last bit here, or NEVER: no room
-    bool is_host() const { return tap >= 0 || user; } // the wire ends in this machine, whose time is its own
+    bool is_host() const { return tap >= 0 || user; } // the wire ends in the host, whose time is real
     void from_host(const std::string &content, uint64_t cycle);
     void link_is(bool up);
-    void cut(); // the cable goes
-    void come_to_rest(); // the frame that crosses the pins is over, or cut
+    void cut(); // the cable is unplugged
+    void come_to_rest(); // the frame that crosses the pins has ended, or is cut
     void drive();
     void left(uint64_t cycle);
     void look_again();
@@ -80,7 +80,7 @@ class EtherPort final : public Device {
     uint64_t unplug_at, plug_at; // NEVER: past, or not wanted
     bool link = true;
 
-    // Not saved: this run's own, and what is made of the file that a checkpoint has, too.
+    // Not saved: this run's own, and what is made from the file that a checkpoint has, too.
     std::string out_path, tap_name;
     int tap = -1;
     std::unique_ptr<UserNet> user;
@@ -90,24 +90,24 @@ class EtherPort final : public Device {
     bool begun = false;
     std::deque<Coming> queue;
     size_t sent_bytes = 0; // of the first in the queue
-    uint64_t free_at = 0; // the wire to the target has carried what is queued
+    uint64_t free_at = 0; // when the wire to the target has carried what is queued
     uint64_t flood_next = NEVER, flooded = 0; // the cycle of the next frame's last bit; frames so far
     uint32_t flood_period = 0, flood_bytes = 0, flood_left = 0;
     bool driving = false; // the pins hold a word
 
-    std::string leaving; // a frame of the target whose last word has not come
+    std::string leaving; // a frame of the target whose last word is missing
     uint64_t leaves = 0; // the cycle of its first word
     std::set<std::string> own; // addresses that the target sends from
 
-    // Not saved: the run joins them anew.
+    // Not saved: the run connects them again.
     std::vector<std::function<void(uint64_t, std::string)>> wires;
     unsigned incoming_wires = 0;
 
-    // Not saved, but what the files have got, which is then what they held before.
-    OutFile file, log; // what the target sent; what came from outside, so that it can be played again
+    // Not saved, except the content of the files, which is then what they held before.
+    OutFile file, log; // what the target sent; what came from outside, for replay
     std::string before, log_before; // what they held at the checkpoint that was restored
 
-    // The cycle of the last bit of the frame that the target had last; 0: one of its own has left since.
+    // The cycle of the last bit of the frame that the target last received; 0: it has sent one since.
     uint64_t came = 0;
     Spread turnaround; // from there to the first word that it sends
 

@@ -22,7 +22,7 @@ void Player::go(uint64_t cycle)
 void Player::before_edge(uint64_t cycle)
 {
     wants.before = NEVER;
-    if (cycle == start) // else a restored run's moment, given anew, is past
+    if (cycle == start) // else a restored run's moment, given again, is past
         go(cycle);
 }
 
@@ -34,5 +34,5 @@ void Player::save(cereal::BinaryOutputArchive &archive) const
 void Player::load(cereal::BinaryInputArchive &archive)
 {
     archive(began_at, due);
-    wants.before = due ? NEVER : start; // the moment may have been given anew
+    wants.before = due ? NEVER : start; // the moment may have been given again
 }

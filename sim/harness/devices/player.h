@@ -12,7 +12,7 @@ class Player final : public Device {
     // `start` is the cycle, or NEVER: when `go` is called. It has nothing to play if `bytes` is empty.
     Player(SerialPort &line, const std::vector<uint8_t> &bytes, uint64_t start);
 
-    void go(uint64_t cycle); // the first time counts; the caller has the node look again
+    void go(uint64_t cycle); // the first call counts; the caller makes the node look again
     bool waits_for_program() const { return start == NEVER; }
     bool is_due() const { return due; } // its moment has come, whether or not there was anything to play
     uint64_t began() const { return began_at; }
@@ -24,7 +24,7 @@ class Player final : public Device {
   private:
     SerialPort &line;
     const std::vector<uint8_t> &bytes;
-    uint64_t start; // not saved: may be given anew
+    uint64_t start; // not saved: may be given again
     uint64_t began_at = NEVER;
     bool due = false;
 };

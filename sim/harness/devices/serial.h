@@ -25,8 +25,8 @@ class LineDriver {
     void send(const void *data, size_t length, uint64_t cycle); // begins at `cycle` if the line is idle
     void advance(uint64_t cycle); // to be called when cycle >= next
     bool idle() const { return next == NEVER; }
-    bool begins() const { return bit % FRAME_BITS == 0 && taken < queue.size(); } // what is next is a character's start
-    void hold(uint64_t cycle); // to be called when it begins: it does so a cycle later
+    bool begins() const { return bit % FRAME_BITS == 0 && taken < queue.size(); } // next is the start of a character
+    void hold(uint64_t cycle); // to be called when it begins: delays that by a cycle
     void set_baud(uint64_t baud) { rate.baud = baud; } // while it is idle
 
     uint64_t next = NEVER;
@@ -60,7 +60,7 @@ class LineReceiver {
     void set_baud(uint64_t baud) { bit_rate.baud = baud; } // while it is idle
     const BitRate &rate() const { return bit_rate; }
     uint64_t next_sample() const { return busy ? next : NEVER; }
-    uint64_t wants() const { return busy && !stuck ? next : NEVER; } // the same, if the line does not move
+    uint64_t wants() const { return busy && !stuck ? next : NEVER; } // the same, if the line does not change
     // The first cycle in which a byte may have been received, if the line stays as it is before the cycle `first`: a
     // byte is there in the middle of its stop bit.
     uint64_t next_byte(uint64_t first) const

@@ -112,7 +112,7 @@ void Console::after_edge(uint64_t cycle, unsigned pins)
     SerialPort::after_edge(cycle, pins);
 }
 
-// A character has come: is it the last of the text that is waited for?
+// A character has come: is it the last of the expected text?
 void Console::listen()
 {
     const std::string &wanted = expected[said];
@@ -133,7 +133,7 @@ uint64_t Console::poll_cycles() const
     return kind == Arguments::Console::PTY ? PTY_POLL_CYCLES : kind == Arguments::Console::TTY ? POLL_CYCLES : 0;
 }
 
-// The far end's bit rate is the line's; one that is new waits until the last character at the old one is over.
+// The far end's bit rate is the line's; a new one takes effect after the last character at the old one.
 void Console::poll(uint64_t cycle)
 {
     terminal.flush();

@@ -17,8 +17,8 @@ class SerialPort : public Device {
     SerialPort(std::string name, Pin transmit, Arguments::Console far_end, std::function<void(bool)> drive,
                BitRate rate, bool &life);
 
-    void send(const void *data, size_t length, uint64_t cycle); // to the target; the caller has the node look again
-    void obey(std::function<bool()> of) { ready = std::move(of); } // no character begins while it says no
+    void send(const void *data, size_t length, uint64_t cycle); // to the target; the caller makes the node look again
+    void obey(std::function<bool()> of) { ready = std::move(of); } // no character begins while it returns false
     void wire(std::function<void(uint64_t, std::string)> to) override { wire_to = std::move(to); }
 
     void before_edge(uint64_t cycle) override;
@@ -47,24 +47,24 @@ class SerialPort : public Device {
     LineDriver in;
     LineReceiver out;
 
-    // Not saved: this run's own. What the file has got is, as what it held before.
+    // Not saved: this run's own. The file's content is saved, as what it held before.
     Terminal terminal; // the user or program at the far end
     OutFile file; // what came from the target
 
   private:
     bool &life;
 
-    // Not saved: they follow from what the port is and is joined to.
+    // Not saved: they follow from the port and its connections.
     Pin transmit;
     std::function<void(bool)> drive;
     std::function<bool()> ready;
     std::function<void(uint64_t, std::string)> wire_to;
 };
 
-// Keeps all that the target prints: results are read from it. It may wait for a text and then type another.
+// Keeps the target's output, for its results. It may wait for a text and then type another.
 class Console final : public SerialPort {
   public:
-    // `heard` is called when the last of the texts that are waited for has been printed and nothing is left to type.
+    // `heard` is called when the last of the expected texts has been printed and nothing is left to type.
     Console(const Arguments &a, std::function<void(bool)> drive, BitRate rate, bool &life, std::function<void()> heard);
 
     const std::string &text() const { return printed; }
@@ -86,9 +86,9 @@ class Console final : public SerialPort {
 
     // Not saved: this run's.
     Arguments::Console kind;
-    bool types_end; // ^D behind the end of what is typed
+    bool types_end; // ^D after the end of the input
     std::vector<std::string> expected, typed;
-    size_t said = 0, from = 0; // of `expected` have been printed, the last before this place of `printed`
+    size_t said = 0, from = 0; // so many of `expected` were printed, the last before this place of `printed`
     bool begun = false;
     uint64_t now = 0;
     std::function<void()> heard;
@@ -98,7 +98,7 @@ class Console final : public SerialPort {
 
 class DataLine final : public SerialPort {
   public:
-    // `path`: where to write what comes; empty: into the run's folder.
+    // `path`: where to write the output; empty: into the run's folder.
     DataLine(bool pty, const std::string &path, std::function<void(bool)> drive, BitRate rate, bool &life,
              const std::vector<uint8_t> &feed, uint64_t feed_start);
 

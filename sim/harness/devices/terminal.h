@@ -11,10 +11,10 @@ class Terminal {
     explicit Terminal(Arguments::Console kind);
     Terminal(const Terminal &) = delete;
     Terminal &operator=(const Terminal &) = delete;
-    ~Terminal(); // gives the terminal back as it was
+    ~Terminal(); // restores the terminal's modes
 
     void write(uint8_t byte);
-    void flush();       // throws Failure if standard output cannot take it
+    void flush();       // throws Failure if standard output fails
     std::string read(); // what has been typed since the last call
     bool listens() const { return in >= 0; } // something may still be typed
     bool ended() const { return end; } // a file or pipe has been read to its end

@@ -10,11 +10,11 @@
 class TracePort final : public Device {
   public:
     struct Record {
-        uint64_t cycle; // as the port counts
+        uint64_t cycle; // of the port's counter
         unsigned hart, event;
         uint32_t argument;
     };
-    // `told` learns each record, and the cycle in which it came; `life` is set.
+    // `told` is called with each record and the cycle in which it came; `life` is set.
     TracePort(const Pins &machine, std::function<void(const Record &, uint64_t)> told, bool &life);
 
     void after_edge(uint64_t cycle, unsigned pins) override;
@@ -32,7 +32,7 @@ class TracePort final : public Device {
     const Pins &machine;
     bool &life;
 
-    // Not saved: this run's. What the file has got is, as what it held before.
+    // Not saved: this run's. The file's content is saved, as what it held before.
     std::function<void(const Record &, uint64_t)> told;
     OutFile file;
     std::string before; // what the file held at the checkpoint that was restored

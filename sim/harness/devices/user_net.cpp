@@ -32,7 +32,7 @@ int64_t now_ns(void *)
         .count();
 }
 
-// Timers are for IPv6's advertisements, which are off; what is to be polled is asked for each time.
+// Timers are for IPv6's advertisements, which are off; the descriptors to poll are queried each time.
 const SlirpCb CALLS = {
     .send_packet = to_target,
     .guest_error = [](const char *, void *) {},

@@ -15,7 +15,7 @@ class UserNet {
     UserNet &operator=(const UserNet &) = delete;
 
     void send(const std::string &frame); // of the target, without FCS
-    bool receive(std::string &frame); // the next for it, as it came; false: there is none now
+    bool receive(std::string &frame); // the next frame for it, unchanged; false: none now
 
   private:
     Slirp *slirp;

@@ -27,7 +27,7 @@ std::string Inspector::thread(const Thread &thread) const
     return "thread " + std::to_string(thread.id) + (text.empty() ? "" : " ") + text;
 }
 
-// Below where a frame pointer points lie the return address and the caller's frame pointer (kernel/lib/backtrace.c).
+// Below a frame pointer's target are the return address and the caller's frame pointer (kernel/lib/backtrace.c).
 void Inspector::walk(uint32_t frame, std::vector<uint32_t> &calls) const
 {
     uint32_t to, above;
@@ -38,8 +38,8 @@ void Inspector::walk(uint32_t frame, std::vector<uint32_t> &calls) const
     }
 }
 
-// A function that calls none keeps its return address in a register, and may have no frame, or one that holds only its
-// caller's frame pointer. The register is that of a caller as long as it points out of the function.
+// A leaf function keeps its return address in a register, and may have no frame, or one that holds only its caller's
+// frame pointer. The register is a caller's if it points out of the function.
 std::vector<std::string> Inspector::backtrace(uint32_t pc, const uint32_t *registers) const
 {
     std::vector<uint32_t> calls{pc};

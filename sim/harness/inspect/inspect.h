@@ -14,8 +14,8 @@ class Inspector {
     std::string name(const Thread &thread) const; // empty: it has none
     std::string thread(const Thread &thread) const; // "thread 3 worker"; a hart's first one is "boot of hart 1"
 
-    // The calls that a hart is in, or a thread that waits for one; innermost first, each as function+offset. Walks the
-    // frame pointers, through traps too.
+    // The calls that a hart or a waiting thread is in, innermost first, each as function+offset. Walks the frame
+    // pointers, through traps too.
     std::vector<std::string> backtrace(uint32_t pc, const uint32_t *registers) const;
     std::vector<std::string> backtrace(const Thread &waiting) const;
 

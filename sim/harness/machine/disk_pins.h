@@ -5,13 +5,13 @@
 #include "verilated.h"
 
 struct DiskPins {
-    // what the drive drives
+    // driven by the drive
     CData *answer_valid;
     IData *answer;
     CData *data_in_valid;
     QData *data_in;
     IData *sectors;
-    // what the controller does
+    // driven by the controller
     const CData *answer_ready, *data_in_ready, *command_valid, *command_op, *command_tag;
     const IData *command_lba;
     const SData *command_count;

@@ -55,19 +55,19 @@ IdleTable idle_table(Root &root); // made by sim/model/idle.py
 
 class Idle {
   public:
-    // After a skip so many cycles have to be simulated until all is as if the skipped ones had been: registers that
-    // follow the counters have their values then (hw/common/idle.py, SETTLE_CYCLES).
+    // After a skip so many cycles have to be simulated until the state is as if the skipped ones had been simulated:
+    // registers that follow the counters have their values then (hw/common/idle.py, SETTLE_CYCLES).
     static constexpr uint64_t SETTLE = 4;
 
     explicit Idle(Root &root);
 
-    bool quiet() const; // at a first glance: it is worth looking closely
-    // What is compared. Memories are most of what there is to copy, and seldom move while no register does.
+    bool quiet() const; // a quick test: a full comparison is worth while
+    // What is compared. Memories are most of the state to copy, and seldom change while no register does.
     enum class What { REGISTERS, ALL };
     void remember(What what); // before a cycle ...
-    bool stood_still(What what) const; // ... and after it: nothing of this but the counters moved in it
-    uint64_t horizon() const; // after that: so many cycles will do nothing else
-    void advance(uint64_t cycles); // moves the counters on; the caller has the model settle
+    bool stood_still(What what) const; // ... and after it: nothing of this but the counters changed in it
+    uint64_t horizon() const; // after that: for so many cycles nothing else happens
+    void advance(uint64_t cycles); // advances the counters; the caller lets the model settle
 
     const std::vector<Member> &members() const { return table.members; }
 

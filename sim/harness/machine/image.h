@@ -21,8 +21,8 @@ struct ProbePoint {
 
 // Where the program keeps its threads (kernel/sched/thread.c, section .interlock.threads).
 struct ThreadTable {
-    uint32_t address = 0, stride = 0, count = 0; // an entry a thread, by id; 0: the program has none
-    uint32_t name = 0, pc = 0, frame = 0; // in an entry: address of the name; of a waiting one, where it goes on
+    uint32_t address = 0, stride = 0, count = 0; // an entry per thread, by id; 0: the program has none
+    uint32_t name = 0, pc = 0, frame = 0; // in an entry: the name's address; where a waiting thread resumes
 };
 
 struct Image {
@@ -35,20 +35,20 @@ struct Image {
 
     int function_at(uint32_t pc) const; // index into functions, or -1
     std::string describe(uint32_t pc) const; // "name+0x1c", or "?" outside the image's code
-    // The same of a return address, which lies behind its function's end if that ends with the call.
+    // The same for a return address, which is behind its function's end if that ends with the call.
     std::string describe_return(uint32_t address) const;
 
-    // What SYMBOL, SYMBOL+OFFSET or 0xADDRESS stands for. Throws Failure with one line that names `option`.
+    // The address that SYMBOL, SYMBOL+OFFSET or 0xADDRESS stands for. Throws Failure with one line that names `option`.
     uint32_t address_of(const std::string &option, const std::string &place) const;
 };
 
-// A program of user mode, of its ELF file: its code at its addresses there.
+// A user program, from its ELF file: its code at its addresses there.
 struct Program {
-    uint32_t entry = 0, begin = 0;   // where it starts; of its first segment of code
-    std::vector<uint32_t> code;      // the words of that
-    std::vector<Function> functions; // as Image has them
+    uint32_t entry = 0, begin = 0; // its start; its first segment of code
+    std::vector<uint32_t> code; // the words of that segment
+    std::vector<Function> functions; // as in Image
 };
-// Throws Failure with one clear line if it is none, or has no symbols.
+// Throws Failure with one clear line if it is no program, or has no symbols.
 Program load_program(const std::string &path, const std::vector<uint8_t> &content);
 
 // Loads `content`, the file `path`, into RAM and writes `bootargs` where the image's header wants them. Throws Failure

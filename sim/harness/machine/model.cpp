@@ -18,7 +18,7 @@
 class VerilatedFstC {};
 #endif
 
-// As many cycles as the slowest synchroniser of the reset needs, and more. They come before cycle 0.
+// More cycles than the slowest synchroniser of the reset needs. They come before cycle 0.
 constexpr int RESET_CYCLES = 16;
 
 Model::Model() : context(std::make_unique<VerilatedContext>())
@@ -26,7 +26,7 @@ Model::Model() : context(std::make_unique<VerilatedContext>())
 #ifdef WAVES
     context->traceEverOn(true);
 #endif
-#ifdef RESET_SEED // of a model whose registers begin with any value: sim/model/verilate.py, RANDOM_RESET
+#ifdef RESET_SEED // for a model whose registers begin with random values: sim/model/verilate.py, RANDOM_RESET
     if (const char *seed = std::getenv(RESET_SEED)) {
         context->randReset(2);
         context->randSeed(int(whole_number(RESET_SEED, seed, INT32_MAX)));
@@ -37,7 +37,7 @@ Model::Model() : context(std::make_unique<VerilatedContext>())
     top->uart0_rx = top->uart1_rx = 1;
     top->sys_rst = 1;
     for (int i = 0; i < RESET_CYCLES; i++)
-        cycle_whole(); // rising_edge() knows no reset
+        cycle_whole(); // rising_edge() leaves out the reset
     top->sys_rst = 0;
     inputs_changed = true;
     clear_ram();
@@ -74,7 +74,7 @@ size_t Model::ram_bytes() const
     return sizeof top->rootp->interlock__DOT__main_ram_storage;
 }
 
-// Pages that the system takes back read as zeroes, and are there again when they are written.
+// Pages returned to the system read as zeroes, and are allocated again when written.
 static void give_back(uint8_t *begin, size_t bytes)
 {
     const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), from = uintptr_t(begin), to = from + bytes;
@@ -147,7 +147,7 @@ void Model::restore(const std::string &state)
             give_back(ram() + at, PIECE);
 }
 
-// Verilator's own: computes all combinational logic anew, as before the first cycle.
+// Verilator's own: computes all combinational logic, as before the first cycle.
 bool Vinterlock___024root___eval_stl(Vinterlock___024root *root, CData first);
 
 Pokable Model::pokable(const Poke &poke)

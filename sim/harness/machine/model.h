@@ -74,7 +74,7 @@ class Model final : public Pins {
     unsigned ether_sends() const { return 0; }
 #endif
 
-    // Every cycle as Verilator has it, with both edges: slower, to check the other way against.
+    // Every cycle by Verilator's eval(), with both edges: slower, to check the fast way against.
     void evaluate_twice() { inputs_changed = twice = true; }
 
     // From now on, until it is told otherwise. Throws Failure if the file cannot be written, or in a build without
@@ -82,27 +82,27 @@ class Model final : public Pins {
     void waves_to(const std::string &path);
     void waves(bool on, uint64_t cycle);
 
-    // The whole state of the SoC, main RAM included; restore only what the same simulator saved.
+    // The whole state of the SoC, with main RAM; restore only what the same simulator saved.
     std::string save();
     void restore(const std::string &state);
 
-    // A register gets its value between two cycles, as if it had been stored there. `pokable` throws Failure if there
-    // is none of that name, or if it is too narrow.
+    // Sets a register between two cycles, as if the value had been stored there. `pokable` throws Failure if there is
+    // none of that name, or if it is too narrow.
     Pokable pokable(const Poke &poke);
     void poke(const Poke &poke);
 
-    // The program finds which of several machines it runs on in a register (hw/host). False: this model has none.
+    // The program reads which of several machines it runs on from a register (hw/host). False: this model has none.
     bool identify(unsigned number, unsigned count);
 
     uint8_t *ram() override;
     size_t ram_bytes() const override;
-    void clear_ram(); // and gives its memory back: what is not written takes none
+    void clear_ram(); // and frees its memory: unwritten pages take none
     const Vinterlock &pins() const { return *top; }
     bool strobes() const
     {
         return top->trace_valid | top->host_blob | top->host_exit | ether_sends();
     } // any of them (devices/device.h)
-    // The target wants characters, where one looks at that.
+    // The target accepts characters, for far ends with flow control.
     bool console_ready() const { return top->uart0_rts; }
     bool data_line_ready() const { return top->uart1_rts; }
     bool lines_high() const { return top->uart0_tx & top->uart1_tx; }
@@ -119,7 +119,7 @@ class Model final : public Pins {
         const DiskPins &pin = drives[unit];
         *pin.answer_valid = answer;
         *pin.data_in_valid = data;
-        if (answer) { // kind, tag, status, length, each in bytes of its own
+        if (answer) { // kind, tag, status, length, each in separate bytes
             *pin.answer = uint32_t((word & 3) | (word >> 8 & 31) << 2 | (word >> 16 & 255) << 7 | (word >> 32) << 15);
         }
         if (data)
@@ -144,9 +144,9 @@ class Model final : public Pins {
     }
     Vinterlock___024root &root() { return *top->rootp; }
 
-    // Computes anew what follows from registers that were written from outside.
+    // Recomputes what follows from registers that were written from outside.
     void settle();
-    // All of its variables were written from outside, and fit each other.
+    // All of its variables were written from outside, and are consistent.
     void replaced() { forget_last_edge(top->rootp); }
     bool dumps_waves() const { return dumping; }
 

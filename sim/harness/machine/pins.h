@@ -19,7 +19,7 @@ class Pins {
     struct EtherWord {
         uint32_t data = 0;
         bool last = false;
-        unsigned last_be = 0; // of the last one: a bit for its last byte
+        unsigned last_be = 0; // of the last word: a bit for its last byte
     };
 
     virtual Traced traced() const = 0;
@@ -37,7 +37,7 @@ class Pins {
     virtual unsigned disks() const = 0;
     virtual const DiskPins &disk(unsigned unit) const = 0;
     virtual void disk_size(unsigned unit, uint32_t sectors) = 0;
-    // What the drive hands to its controller: an answer, or a word of data.
+    // What the drive sends to its controller: an answer, or a word of data.
     virtual void disk_hand(unsigned unit, bool answer, bool data, uint64_t word) = 0;
 
   protected:

@@ -5,7 +5,7 @@
 
 #include "support/failure.h"
 
-// All of the model's state but main RAM: what Verilator saves, and its variables that are computed anew each cycle.
+// The model's state but main RAM: what Verilator saves, and its variables that each cycle recomputes.
 void Skip::keep(std::vector<char> &state) const
 {
     state.clear();

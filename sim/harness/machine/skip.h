@@ -10,16 +10,16 @@
 
 class Skip {
   public:
-    enum class Mode { OFF, ON, CHECK }; // CHECK: simulates each stretch after all, and compares the states
+    enum class Mode { OFF, ON, CHECK }; // CHECK: simulates each stretch as well, and compares the states
 
-    // Harts that did nothing for so many cycles may do nothing for many more. Most waits for memory are over before.
+    // Harts that did nothing for so many cycles may do nothing for many more. Most waits for memory end earlier.
     static constexpr unsigned PATIENCE = 16;
 
     Skip(Model &model, Mode mode) : model(model), idle(model.root()), mode(mode) {}
 
-    // Cycles in which no hart did anything end with this call; `cycle` is the next one to simulate, those before `end`
-    // may be simulated now, and until `limit`, which may be later, nothing comes from outside. `step` simulates one
-    // cycle, counts it and tells whether nothing was seen in it. Behind it the model may be asleep.
+    // Called after cycles in which no hart did anything; `cycle` is the next one to simulate, those before `end` may be
+    // simulated now, and until `limit`, which may be later, nothing comes from outside. `step` simulates one cycle,
+    // counts it and returns whether nothing was seen in it. After it the model may be asleep.
     template <class Step> void look(uint64_t &cycle, uint64_t end, uint64_t limit, Step step)
     {
         if (cycle < next || end < cycle + LOOK)
@@ -32,7 +32,7 @@ class Skip {
             give_up(cycle);
             return;
         }
-        // A wait for memory comes often and is short: one cycle tells that without a copy of all there is.
+        // A wait for memory is frequent and short: one cycle shows it without a copy of the whole state.
         for (Idle::What what : {Idle::What::REGISTERS, Idle::What::ALL}) {
             idle.remember(what);
             if (!step() || !idle.stood_still(what)) {
@@ -40,7 +40,7 @@ class Skip {
                 return;
             }
             pause = PAUSE;
-            // What a counter at its end shows at the pins within the cycle is seen there behind the edge before.
+            // What an expired counter drives at the pins within a cycle is visible after the edge before.
             const uint64_t horizon = idle.horizon(), cycles = std::min(limit - cycle, horizon - (horizon > 0));
             if (cycles < LEAST) {
                 next = cycle + cycles + 2;
@@ -70,7 +70,7 @@ class Skip {
         next = cycle + Idle::SETTLE + EVENT;
     }
 
-    // Something was seen: whatever was found out before holds no longer.
+    // Something was seen: earlier findings no longer hold.
     void stir()
     {
         next = 0;
@@ -80,9 +80,9 @@ class Skip {
     uint64_t skipped = 0; // cycles
 
   private:
-    static constexpr uint64_t LOOK = 2; // cycles that a look simulates at most
-    static constexpr uint64_t LEAST = 24; // fewer are sooner simulated than left out
-    static constexpr uint64_t EVENT = 4; // what ended a stretch has its effect in so many cycles, often
+    static constexpr uint64_t LOOK = 2; // most cycles that a look simulates
+    static constexpr uint64_t LEAST = 24; // fewer are faster simulated than skipped
+    static constexpr uint64_t EVENT = 4; // what ended a stretch often has its effect within so many cycles
     static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next close look
 
     void give_up(uint64_t cycle)

@@ -92,8 +92,8 @@ void Flame::transfer(unsigned hart, Transfer transfer, uint32_t pc, uint64_t cyc
     stack.back = pc + 4;
 }
 
-// A return goes to where the innermost call came from. If it does not, frames were left in another way, or the thread
-// is a new one with an old number: then the innermost frame that fits is the one, or this is a new outermost one.
+// A return goes to the innermost call's return address. If it does not, frames were left in another way, or the thread
+// is a new one with a reused number: then the innermost frame that fits is taken, or this is a new outermost one.
 void Flame::returned_to(Stack &stack, Name name, uint32_t pc)
 {
     Frames &frames = stack.calls->frames;
@@ -124,7 +124,7 @@ bool Flame::function(unsigned hart, uint16_t function, uint32_t pc, uint64_t cyc
     return user && harts[hart].calls->program;
 }
 
-// An instruction of it retires: each one is told, if the program is known.
+// One of its instructions retires: called for each one, if the program is known.
 void Flame::in_user_mode(unsigned hart, uint32_t pc, uint64_t cycle)
 {
     Stack &stack = harts[hart];
@@ -146,7 +146,7 @@ Flame::Name Flame::name_in_user_mode(const Stack &stack, uint32_t pc) const
     return program && at < program->names.size() ? program->names[at] : user_mode;
 }
 
-// The kernel returns to where it was called, to a new program, to a signal's handler or to what that interrupted.
+// The kernel returns to its caller, to a new program, to a signal's handler or to what that interrupted.
 const Flame::Known *Flame::begins_user_mode(unsigned hart, uint32_t pc)
 {
     Stack &stack = harts[hart];
@@ -187,17 +187,17 @@ void Flame::entered(unsigned hart, Name name, uint32_t pc, uint64_t cycle)
     else if (in_it)
         return;
     else if (pending == Transfer::NONE && cycle > stack.since)
-        count(stack, cycle); // it ran over from one function into the next
+        count(stack, cycle); // it fell through from one function into the next
     if (frames.empty() || frames.back().trap)
         frames.push_back({name, 0, false});
-    frames.back().name = name; // a jump, and what it leads to returns to the same place
+    frames.back().name = name; // a jump: its target returns to the same place
     find_node(stack, hart);
 }
 
 void Flame::trap(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle)
 {
     Stack &stack = harts[hart];
-    if (stack.pending != Transfer::NONE && stack.user) // it got there, but nothing of it has retired
+    if (stack.pending != Transfer::NONE && stack.user) // it was entered, but none of its instructions has retired
         entered(hart, name_in_user_mode(stack, pc), pc, cycle);
     else if (stack.pending != Transfer::NONE && watch.function_at(pc) >= 0)
         entered(hart, Name(watch.function_at(pc) + 1), pc, cycle);

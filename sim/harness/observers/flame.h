@@ -16,7 +16,7 @@
 
 class Flame final : public Observer {
   public:
-    // Writes at the end a line for each stack: names with ; between, outermost first, and its cycles.
+    // Writes at the end a line for each stack: names separated by ;, outermost first, and its cycles.
     Flame(const Watch &watch, const Inspector &inspector, const std::map<std::string, Program> &programs,
           const Window &window, const std::string &path);
 
@@ -29,19 +29,19 @@ class Flame final : public Observer {
     void finish(uint64_t cycle) override;
 
   private:
-    // What a frame or node is called: a function, or a text of our own.
+    // The name of a frame or node: a function, or a text of our own.
     using Name = uint32_t;
     static constexpr Name TEXT = 1u << 16; // and up: texts
     struct Frame {
         Name name;
-        uint32_t back; // where a return goes on
+        uint32_t back; // the return address
         bool trap;
     };
     using Frames = std::vector<Frame>;
     struct Known { // a program
         uint32_t entry, begin;
         std::vector<Name> names; // by instruction
-        std::vector<Transfer> transfers; // that may leave the function
+        std::vector<Transfer> transfers; // those that may leave the function
     };
     struct Calls { // of a thread
         Frames frames;
@@ -59,7 +59,7 @@ class Flame final : public Observer {
         size_t root = 0, node = 0;
         uint64_t since = 0; // not yet counted
         Transfer pending = Transfer::NONE; // the last instruction was one
-        uint32_t back = 0; // behind the call
+        uint32_t back = 0; // its return address
     };
 
     Known known(const Program &program);

@@ -12,10 +12,10 @@ class PerfettoTrace {
   public:
     using Track = uint64_t;
 
-    // A cycle is a point of simulated time. Throws Failure, as all that writes here.
+    // A cycle is a point of simulated time. Throws Failure, as all that write here.
     PerfettoTrace(const std::string &path, uint64_t clock_hz);
 
-    // A group shows only what lies below it. Tracks of a parent stand in the order in which they were made.
+    // A group shows only its children. Tracks of a parent are in the order in which they were made.
     Track group(const std::string &name, Track parent = 0) { return track(name, parent, Kind::SLICES); }
     Track slices(const std::string &name, Track parent) { return track(name, parent, Kind::SLICES); }
     Track counter(const std::string &name, Track parent) { return track(name, parent, Kind::COUNTER); }
@@ -37,5 +37,5 @@ class PerfettoTrace {
     OutFile file;
     uint64_t clock_hz;
     Track tracks = 0;
-    std::map<std::string, uint64_t> names; // each is written once, and has a number from then on
+    std::map<std::string, uint64_t> names; // each is written once, and referenced by number from then on
 };

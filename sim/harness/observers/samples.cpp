@@ -25,7 +25,7 @@ void Samples::begin(uint64_t cycle)
     }
 }
 
-// Counts what the hart has done until now, and sees what it does from now on.
+// Counts the hart's activity until now, and reads its new one.
 void Samples::account(unsigned hart, uint64_t cycle)
 {
     Counts &counts = harts[hart];

@@ -60,7 +60,7 @@ void Timeline::show(Stack &stack, const std::vector<std::string> &wanted, uint64
     stack.open = wanted;
 }
 
-// The thread, in it each trap, and what each of them is at.
+// The thread, inside it each trap, and the activity of each.
 std::vector<std::string> Timeline::running(const Hart &h) const
 {
     std::vector<std::string> stack{inspector.thread(*h.thread)};

@@ -15,7 +15,7 @@
 
 namespace {
 
-// What the declaration says of an option's value; `as` is how it was given.
+// Checks an option's value against its declaration; `as` is how it was given.
 void check(const std::string &name, const std::string &as, const std::string &value)
 {
     const Option &option = declared_options.at(name);
@@ -39,7 +39,7 @@ double seconds(const std::string &option, const std::string &text)
     return value;
 }
 
-// `text` with its escapes \n, \r, \t, \\ and \xHH as what they stand for.
+// `text` with its escapes \n, \r, \t, \\ and \xHH replaced.
 std::string unescaped(const std::string &option, const std::string &text)
 {
     std::string out;
@@ -206,7 +206,7 @@ void set_for_node(Plan &plan, const std::string &text, uint64_t clock_hz)
     node.given.insert(name);
 }
 
-// Checks what belongs together, and fills in what follows.
+// Checks combinations, and fills in what follows from them.
 void complete(Arguments &a)
 {
     if (a.image.empty() && a.restore.empty())

@@ -10,21 +10,21 @@
 #include "options/moment.h"
 #include "options/poke.h"
 
-// What of the command line shapes a run's past, and so goes into its checkpoints.
-constexpr uint64_t ETHER_START_PROGRAM = UINT64_MAX; // frames are played when the program says so ...
-constexpr uint64_t ETHER_START_LOG = UINT64_MAX - 1; // ... or each at the cycle that its stamp is of
+// The part of the command line that shapes a run's past, and so goes into its checkpoints.
+constexpr uint64_t ETHER_START_PROGRAM = UINT64_MAX; // frames are played at the program's command ...
+constexpr uint64_t ETHER_START_LOG = UINT64_MAX - 1; // ... or each at the cycle of its time stamp
 
 struct Shape {
     std::string bootargs;
     uint64_t seed = 0;
     bool has_seed = false;
     uint64_t uart0_baud = otherwise::UART0_BAUD, uart1_baud = otherwise::UART1_BAUD;
-    uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
-    bool uart0_flow = false, uart1_flow = false; // its far end looks at the target's RTS
-    std::vector<std::string> disks; // drives, as the command line has them
+    uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: at the target's command
+    bool uart0_flow = false, uart1_flow = false; // its far end obeys the target's RTS
+    std::vector<std::string> disks; // drives, as on the command line
 
     uint64_t ether_start = ETHER_START_PROGRAM, ether_mbits = otherwise::ETHER_MBITS;
-    uint64_t ether_unplug = UINT64_MAX, ether_plug = UINT64_MAX; // cycles at which the cable goes and comes back
+    uint64_t ether_unplug = UINT64_MAX, ether_plug = UINT64_MAX; // cycles at which the cable is pulled and plugged
 
     template <class Archive> void serialize(Archive &archive)
     {
@@ -53,9 +53,9 @@ struct Arguments : Shape {
     uint64_t wave_cycles = UINT64_MAX;
     bool quiet = false;
     bool empty_ram = false; // the image is not put there
-    bool evaluate_twice = false; // as Verilator has it, see Model::cycle
+    bool evaluate_twice = false; // by Verilator's eval(), see Model::cycle
     bool target_status = false; // end with the target's exit code and not with 1
-    bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
+    bool skip = true, check_skip = false; // skip idle cycles; simulate them as well, and compare
     double max_seconds = otherwise::MAX_SECONDS, progress = otherwise::PROGRESS; // 0: none
     uint64_t stall_seconds = otherwise::STALL_SECONDS,
              max_stall = otherwise::MAX_STALL; // of standing still: to report it, to end; 0: never

@@ -7,12 +7,12 @@
 #include "run/wire.h"
 
 struct Plan {
-    Arguments common;             // what holds for the run: limits, progress, checkpoints, the folder
-    std::vector<Arguments> nodes; // one at least; the common ones, and what differs
+    Arguments common;             // for the whole run: limits, progress, checkpoints, the folder
+    std::vector<Arguments> nodes; // at least one; the common ones, and the differences
     bool several = false;         // --nodes was given: outputs are in a folder for each node
     std::vector<Wire> wires;
-    unsigned jobs = otherwise::JOBS; // threads that carry nodes
-    uint64_t shuffle = otherwise::SHUFFLE; // order of service: 0 by number, else what a generator begins with
+    unsigned jobs = otherwise::JOBS; // threads that simulate nodes
+    uint64_t shuffle = otherwise::SHUFFLE; // order of service: 0 by number, else a generator's seed
 };
 
 // Throws Failure with one line; returns false when the help was asked for and printed.

@@ -10,12 +10,12 @@ struct Poke {
 
     std::string name;
     uint32_t value = 0;
-    uint64_t cycle = AT_START; // the first cycle whose clock edge finds the value
+    uint64_t cycle = AT_START; // the first cycle whose clock edge sees the value
 
     template <class Archive> void serialize(Archive &archive) { archive(name, value, cycle); }
 };
 
-// What the model has that can be poked; `ports.h`, made by sim/model/build.py, lists them.
+// The model's registers that can be poked; `ports.h`, made by sim/model/build.py, lists them.
 struct Pokable {
     const char *name;
     unsigned bits;

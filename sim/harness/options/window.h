@@ -20,8 +20,8 @@ class Window {
         else if (begin_at.kind == Moment::Kind::CYCLE)
             open(std::max(begin_at.cycle, cycle));
     }
-    // A hart passed the instruction, or the event came, that one of the moments names; true: something changes behind
-    // this cycle. Only the first counts, and an end only behind the beginning.
+    // A hart passed the instruction of one of the moments, or its event came; true: something changes after this cycle.
+    // Only the first occurrence counts, and an end only after the beginning.
     bool reached(const Moment &moment, uint64_t now)
     {
         if (&moment == &begin_at && first == UINT64_MAX)
@@ -38,7 +38,7 @@ class Window {
     }
     bool holds(uint64_t cycle) const { return cycle >= first && cycle < behind; }
     uint64_t
-    next_change(uint64_t cycle) const // the first one after `cycle` where that is otherwise, as far as is known
+    next_change(uint64_t cycle) const // the first cycle after `cycle` where that changes, as far as is known
     {
         return cycle < first ? first : cycle < behind ? behind : UINT64_MAX;
     }

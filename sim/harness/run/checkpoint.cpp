@@ -117,7 +117,7 @@ std::vector<uint8_t> read_frames(const std::string &path)
 Inputs read_inputs(const Arguments &a)
 {
     Inputs inputs;
-    inputs.image_name = file_name(a.image); // without its place: checkpoints of two machines are the same
+    inputs.image_name = file_name(a.image); // without its folder: checkpoints of two hosts are the same
     inputs.image = read_file(a.image, "image");
     if (!a.uart1_in.empty()) {
         inputs.feed_name = file_name(a.uart1_in);
@@ -180,7 +180,7 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
     return inputs;
 }
 
-// Aside first: there is a whole checkpoint of that name or none.
+// Written aside first: a file of that name is a whole checkpoint.
 CheckpointWriter::CheckpointWriter(const std::string &path, uint64_t cycle, unsigned nodes,
                                    const std::string &image_sha256, const std::vector<Wire> &wires)
     : path(path)

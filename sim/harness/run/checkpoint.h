@@ -9,12 +9,12 @@
 #include "run/wire.h"
 #include "support/files.h"
 
-// What a run is made from: the content of its files, and what of the command line has shaped its past.
+// What a run is made from: the content of its files, and the part of the command line that has shaped its past.
 struct Inputs : Shape {
     std::string image_name, feed_name, frames_name;
     std::vector<uint8_t> image, feed, frames; // the program; bytes for the data line; a pcap file
     std::vector<std::vector<uint8_t>> disk_images; // of `disks`
-    bool other_feed = false; // not saved: it is not the checkpoint's
+    bool other_feed = false; // not saved: not the checkpoint's feed
 
     template <class Archive> void serialize(Archive &archive)
     {
@@ -33,17 +33,17 @@ struct Checkpoint { // of one node
 
 // All throw Failure with one line.
 Inputs read_inputs(const Arguments &arguments);
-// A restored run's command line may leave out what the checkpoint knows, and contradict it only where the past does not
-// depend on it. Fills in `arguments`, gives the inputs to go on with.
+// A restored run's command line may omit what the checkpoint has, and contradict it only where the past does not depend
+// on it. Fills in `arguments`, returns the inputs for the rest of the run.
 Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &arguments);
 
-// A file with the states of all nodes of a run. Node by node: the states of many machines are not in memory at once.
+// A file with the states of all nodes of a run. Node by node: not all states are in memory at once.
 class CheckpointWriter {
   public:
     CheckpointWriter(const std::string &path, uint64_t cycle, unsigned nodes, const std::string &image_sha256,
                      const std::vector<Wire> &wires);
     void add(const Checkpoint &checkpoint);
-    void finish(); // there is a whole checkpoint of that name, or none
+    void finish(); // a file of that name is a whole checkpoint
 
   private:
     std::string path;

@@ -22,7 +22,7 @@ std::vector<uint64_t> Lookahead::limits(std::vector<uint64_t> stirs, const Promi
         auto [cycle, node] = next.top();
         next.pop();
         if (cycle != stirs[node])
-            continue; // it was found to be stirred sooner
+            continue; // an earlier wake-up was found
         for (unsigned link : from[node]) {
             unsigned to = links[link].to;
             uint64_t arrival = arrives(link, cycle);

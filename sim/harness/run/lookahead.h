@@ -10,14 +10,14 @@ class Lookahead {
     struct Link {
         unsigned from, to; // nodes
     };
-    // When what is sent over a link may arrive first, if its sender does nothing before a cycle: later than that cycle,
-    // and no sooner for a later one.
+    // When a message over a link may arrive first, if its sender does nothing before a cycle: later than that cycle,
+    // and monotonic in it.
     using Promise = std::function<uint64_t(unsigned link, uint64_t first)>;
 
     Lookahead(unsigned nodes, std::vector<Link> links);
 
-    // `stirs` is the first cycle in which each node may do something if nothing arrives; the result, by node, the first
-    // in which something may arrive. UINT64_MAX: never.
+    // `stirs` is the first cycle in which each node may act if nothing arrives; the result, by node, the first in which
+    // something may arrive. UINT64_MAX: never.
     std::vector<uint64_t> limits(std::vector<uint64_t> stirs, const Promise &arrives) const;
 
   private:

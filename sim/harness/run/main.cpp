@@ -14,7 +14,7 @@ static void interrupt(int signal)
     std::signal(signal, SIG_DFL); // a second one ends the simulator at once
 }
 
-// A checkpoint of several nodes has all that joins them; one of a single machine can become several.
+// A checkpoint of several nodes has their wires; one of a single machine can become several nodes.
 static void go_on_from(const CheckpointFile &checkpoint, Plan &plan)
 {
     if (checkpoint.nodes() == 1)

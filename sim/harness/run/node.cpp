@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
+constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that the harness interprets
 constexpr unsigned TRACE_SERIAL_GO = 1023;
 constexpr unsigned TRACE_ETHER_GO = 1022;
 constexpr unsigned TRACE_ETHER_FRAMES = 1020; // argument: how many
@@ -160,7 +160,7 @@ void Node::open_outputs()
         device->open(arguments.out, !arguments.checkpoint.empty());
 }
 
-// An observer that writes a file, if that is wanted.
+// An observer that writes a file, if one is asked for.
 template <class Kind, class... Rest> Kind *Node::observe(const std::string &path, Rest &&...rest)
 {
     if (path.empty())
@@ -180,7 +180,7 @@ void Node::attach_observers()
     };
     attach(observe<ProbeLog>(a.probe_log, a.probe_log));
     attach(observe<LatencyLog>(a.latencies, a.latencies));
-    // Samples are made behind the timeline: they finish first, and write their last counters into it.
+    // Samples are made after the timeline: they finish first, and write their last counters into it.
     Timeline *timeline = observe<Timeline>(a.timeline, inspector, a.timeline, CLOCK_HZ);
     attach(samples = observe<Samples>(a.samples, a.samples, a.sample_cycles, timeline));
     attach(timeline);
@@ -195,7 +195,7 @@ void Node::attach_observers()
     }
 }
 
-// What the command line wants at certain cycles, now that the first one is known.
+// The command line's actions at certain cycles, now that the first one is known.
 void Node::schedule()
 {
     began = cycle;
@@ -241,11 +241,11 @@ void Node::advance(uint64_t limit)
 void Node::go_on(uint64_t limit)
 {
     bool waves = !arguments.wave.empty();
-    look_at_devices(); // someone may have typed, something may have been delivered
+    look_at_devices(); // input may have been typed, a message may have been delivered
     while (end == End::NONE && time() < limit && !moment_reached) {
         apply_pokes();
         if (waves && wave_window.next_change(cycle) <= time())
-            catch_up(); // it slept up to there
+            catch_up(); // it slept until then
         until = std::min(limit, hang.due());
         if (waves) {
             until = std::min(until, wave_window.next_change(cycle));
@@ -294,7 +294,7 @@ void Node::catch_up()
         draining ? drain_step() : step();
 }
 
-// A cycle. False: a hart did something in it, or the trace or host port did.
+// Simulates a cycle. False: a hart, the trace port or the host port did something in it.
 bool Node::step()
 {
     uint64_t now = cycle;
@@ -358,7 +358,7 @@ void Node::after_edge(uint64_t now)
 {
     const unsigned away = model.pins_away_from_rest();
     if (!(away & wants.pins) && now < wants.after)
-        return; // a bit that is sampled later
+        return; // only a bit that is sampled later
     for (Device *device : devices)
         if ((away & device->wants.pins) || now >= device->wants.after)
             device->after_edge(now, away);
@@ -465,8 +465,8 @@ uint64_t Node::stirs_at() const
     return std::max(next, time());
 }
 
-// The target has ended, but its last characters are still in the serial ports: both lines run dry. What comes in is not
-// listened to any more.
+// The target has ended, but its last characters are still in the serial ports: both lines are drained. Input is ignored
+// from now on.
 void Node::drain(uint64_t limit)
 {
     auto step = [this] { return drain_step(); };
@@ -528,7 +528,7 @@ void Node::stop(End how, const std::string &why)
 {
     if (end == End::NONE) {
         end = how;
-        ended = how == End::TARGET ? cycle + 1 : time(); // the cycle that showed the exit code counts
+        ended = how == End::TARGET ? cycle + 1 : time(); // includes the cycle that showed the exit code
         draining = how == End::TARGET;
         reason = why;
         arrivals.clear(); // as what is delivered from now on

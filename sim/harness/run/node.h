@@ -25,7 +25,7 @@
 
 // Set by SIGINT, SIGTERM and SIGHUP.
 extern volatile int interrupted_by;
-// The last line on stderr shows progress, and has no end yet.
+// The last line on stderr shows progress, without a newline yet.
 extern std::atomic<bool> progress_open;
 
 struct Machine;
@@ -36,26 +36,26 @@ class Node {
   public:
     enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, HEARD, STOPPED, FAILURE };
 
-    // Node `number` of `count`; goes on where the checkpoint was taken, if there is one, as one of several that are
-    // made of it if it is a `clone`. Throws Failure on bad input.
+    // Node `number` of `count`; resumes from the checkpoint if there is one, as one of several made from it if it is a
+    // `clone`. Throws Failure on bad input.
     Node(const Arguments &arguments, Inputs inputs, const Checkpoint *checkpoint, unsigned number, unsigned count,
          bool clone);
     ~Node();
 
     void begin(); // before the first cycle
 
-    // Simulates until all cycles before `limit` are over, or the node is. From outside nothing comes before `limit` but
-    // what was delivered. May return sooner, at a moment for a checkpoint. Throws nothing: a Failure ends the node.
+    // Simulates all cycles before `limit`, or until the node ends. Before `limit` nothing comes from outside but what
+    // was delivered. May return early, at a moment for a checkpoint. Throws nothing: a Failure ends the node.
     void advance(uint64_t limit);
-    uint64_t time() const { return std::max(cycle, slept_to); } // all cycles before this one are over
-    // Nothing more comes of it: it has ended and its lines have run dry.
+    uint64_t time() const { return std::max(cycle, slept_to); } // all cycles before this one are done
+    // It has no more output: it has ended and its lines are drained.
     bool over() const { return end != End::NONE && !draining; }
 
-    // Wires. What was sent since it was last asked, by wire; and the first cycle in which the device may send, if
-    // nothing arrives at the node before `arrival`.
-    std::vector<Message> sent; // not saved: the run has taken it
+    // Wires. Messages sent since the last call, by wire; and the first cycle in which the device may send, if nothing
+    // arrives at the node before `arrival`.
+    std::vector<Message> sent; // not saved: the run has taken them
     void deliver(const Message &message, Device &to);
-    uint64_t stirs_at() const; // the first cycle in which it may do something, if nothing arrives
+    uint64_t stirs_at() const; // the first cycle in which it may act, if nothing arrives
     Device *device(const std::string &name); // null: there is none that wires can be attached to
     void begin_wire(Device &from, unsigned wire, uint64_t latency);
 
@@ -63,13 +63,13 @@ class Node {
     const std::vector<Device *> &device_list() const { return devices; }
     void stop(End how, const std::string &reason);
     bool at_checkpoint() const { return moment_reached; }
-    void catch_up(); // the model stands at `time`
-    Checkpoint save(); // once: behind it, nothing is kept for another one
+    void catch_up(); // brings the model to `time`
+    Checkpoint save(); // once: nothing is kept for another one afterwards
     void flush();
     bool hangs() const { return hang.dead_long(); }
-    void finish(); // keeps all there is; each output may fail by itself, and the others are still written
+    void finish(); // writes all outputs; each may fail by itself, and the others are still written
     void show_harts() const;
-    void show_console() const; // what was waited for in vain, and lines that did not come whole
+    void show_console() const; // expected texts that did not come, and incomplete lines
     uint64_t digest(); // behind the end
     void write_record(Json &json, bool alone);
 
@@ -112,7 +112,7 @@ class Node {
     uint64_t drain_end() const { return std::min(drain_limit, drain_last + drain_quiet); }
     uint64_t next_arrival() const { return arrivals.empty() ? NEVER : arrivals.front().message.at; }
     void wake(uint64_t at);
-    std::string outside() const; // the state of what stands at the model's pins or watches them
+    std::string outside() const; // the state of the devices and observers of the model's pins
     [[noreturn]] void late(const Message &message, uint64_t now) const;
     void before_edge(uint64_t now);
     void after_edge(uint64_t now);
@@ -126,7 +126,7 @@ class Node {
     void write_results(Json &json) const;
 
     const std::unique_ptr<Machine>
-        machine; // saved as the model's state: all that knows which one it is; the next two are its parts
+        machine; // saved as the model's state: all that depends on the machine; the next two are its parts
     Model &model;
     Skip &skip;
     Inputs inputs;
@@ -134,13 +134,13 @@ class Node {
     std::string feed_sha256; // not saved: likewise
     Watch watch;
     Inspector inspector; // not saved: it has no state
-    std::vector<std::unique_ptr<Observer>> observers; // not saved: they look on in this run
+    std::vector<std::unique_ptr<Observer>> observers; // not saved: this run's
     Samples *samples = nullptr; // not saved: one of them
     OutFile arrivals_log; // not saved: likewise
     Hang hang;
     Window wave_window, flame_window; // not saved: this run's
 
-    // Not saved here: they are by the list of all devices.
+    // Not saved here: the list of all devices saves them.
     Console console_line;
     DataLine data_line;
     TracePort trace_port;
@@ -153,15 +153,15 @@ class Node {
     // Not saved, but made anew. Of what the devices want, what the clock loop looks at: the first of each, and all
     // pins.
     Device::Wants wants;
-    uint64_t slept_to = 0; // the model stands at `cycle`, and in those up to here it does nothing
-    uint64_t until = 0; // where the loop looks up next
-    unsigned still = 0; // cycles in which no hart did anything, up to now
+    uint64_t slept_to = 0; // the model is at `cycle`, and does nothing in the cycles up to here
+    uint64_t until = 0; // where the loop stops next
+    unsigned still = 0; // the last so many cycles, in which no hart did anything
 
     std::vector<Arrival> arrivals; // by time, then source; the next one first
     uint64_t cycle = 0; // the next cycle to simulate
     uint32_t wires = 0, source_wires = 0;
 
-    bool draining = false; // the target has ended, its last characters are on their way
+    bool draining = false; // the target has ended, its last characters are in transit
     uint64_t drain_limit = 0, drain_last = 0, drain_quiet = 0;
 
     std::optional<uint64_t> digested; // not saved: behind the end

@@ -12,15 +12,15 @@
 #include "run/node.h"
 #include "support/failure.h"
 
-// Saving and restoring go through the same list. What is missing in it is made from the command line, or is the
-// machine's that runs the simulator.
+// Saving and restoring use the same list. Members that are not in it are made from the command line, or belong to the
+// host.
 template <class Archive> void Node::state(Archive &archive)
 {
     archive(watch, cycle, wires, source_wires, pokes, poked, end, ended, reason, failed, exit_code, draining,
             drain_limit, drain_last, drain_quiet);
 }
 
-// Called in the cycle that the moment belongs to: the checkpoint is taken behind it.
+// Called in the moment's cycle: the checkpoint is taken after it.
 void Node::at_moment(uint64_t now)
 {
     if (checkpoint_written || end != End::NONE)
@@ -36,7 +36,7 @@ std::string Node::outside() const
     archive(watch, wires, source_wires, sent);
     for (const Device *device : devices)
         device->save(archive);
-    archive(arrivals.size()); // each is handed over in a cycle that is not left out
+    archive(arrivals.size()); // each is delivered in a cycle that is not skipped
     return stream.str();
 }
 

@@ -92,7 +92,7 @@ void Node::write_results(Json &json) const
     json.end_object();
 }
 
-// What the node's part of the record has; of a run of one machine, it is the record.
+// The node's part of the record; in a run of one machine, the whole record.
 void Node::write_record(Json &json, bool alone)
 {
     static const char *const END[] = {"none",        "target",     "max-cycles", "max-seconds", "hang",

@@ -13,7 +13,7 @@ std::atomic<bool> progress_open{false};
 
 namespace {
 
-// Between looks at the world outside; also, of several nodes, between the cycles at which a run may end.
+// Between polls of the host; with several nodes also between the cycles at which a run may end.
 constexpr uint64_t POLL_CYCLES = 16384;
 
 uint64_t next_multiple(uint64_t cycle, uint64_t period)
@@ -29,7 +29,7 @@ std::vector<Lookahead::Link> links_of(const std::vector<Wire> &wires)
     return links;
 }
 
-// By source: wires are numbered so, and what arrives in one cycle comes in the order of their numbers.
+// By source: wires are numbered so, and messages of one cycle arrive in the order of their numbers.
 std::vector<Wire> sorted(std::vector<Wire> wires)
 {
     std::stable_sort(wires.begin(), wires.end(), [](const Wire &a, const Wire &b) {
@@ -103,7 +103,7 @@ int Run::run()
 {
     started = shown = Clock::now();
     progress_on_terminal = isatty(STDERR_FILENO);
-    // Not among what the target prints.
+    // Not mixed with the target's output.
     progress_shown = !arguments.quiet &&
                      !(progress_on_terminal && isatty(STDOUT_FILENO) && arguments.console == Arguments::Console::TTY);
     try {
@@ -159,7 +159,7 @@ void Run::loop()
             for (const Device *device : node->device_list())
                 if (uint64_t period = device->poll_cycles())
                     limit = std::min(limit, next_multiple(cycle, period));
-        if (goes_on) { // else lines run dry, whatever the limit
+        if (goes_on) { // else lines are drained, whatever the limit
             limit = std::min(limit, arguments.max_cycles);
             if (checkpoint_due && cycle < arguments.checkpoint_at.cycle)
                 limit = std::min(limit, arguments.checkpoint_at.cycle);
@@ -177,7 +177,7 @@ void Run::loop()
     }
 }
 
-// All nodes come to `limit`, or to their end. Each goes on as far as nothing can reach it that it has not got.
+// All nodes advance to `limit`, or to their end. Each advances until an undelivered message could reach it.
 void Run::advance(uint64_t limit)
 {
     if (wires.empty()) {
@@ -226,7 +226,7 @@ void Run::advance(uint64_t limit)
     }
     for (auto &node : nodes)
         if (!node->over())
-            node->advance(limit); // it waits: this says only how far it has come
+            node->advance(limit); // it waits: this only updates its time
 }
 
 // The nodes that have something to do before they reach what bounds them. A shuffled run leaves some of them for later.
@@ -251,8 +251,8 @@ std::vector<size_t> Run::to_serve(const std::vector<uint64_t> &limits, const std
     return served;
 }
 
-// Where several nodes run, each may be ahead of another when one ends badly: all end at the same cycle, the next one at
-// which this is looked at.
+// Of several nodes, some may be ahead of others when one fails: all end at the same cycle, the next one at which this
+// is checked.
 void Run::look_at_ends()
 {
     if (alone())
@@ -302,7 +302,7 @@ void Run::poll_devices()
                 device->poll(node->time());
 }
 
-// Everything that is not the target's own time: signals, the wall clock.
+// Everything but the target's own time: signals, the wall clock.
 void Run::poll_host()
 {
     if (interrupted_by)
@@ -338,11 +338,11 @@ void Run::show_progress(Clock::time_point now)
     progress_open = progress_on_terminal;
 }
 
-// Keeps all there is. Each output may fail by itself, and the others are still written.
+// Writes all outputs. Each may fail by itself, and the others are still written.
 void Run::finish()
 {
     for (auto &node : nodes) {
-        node->advance(NEVER); // its lines run dry
+        node->advance(NEVER); // drains its lines
         node->finish();
     }
     if (progress_open.exchange(false))

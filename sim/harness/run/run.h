@@ -16,7 +16,7 @@ class Run {
     // `checkpoint` may be null. Throws Failure on bad input.
     Run(Plan plan, const CheckpointFile *checkpoint);
 
-    int run(); // the exit status; throws nothing: a Failure is reported, and what there is is kept
+    int run(); // the exit status; throws nothing: reports a Failure, and still writes the outputs
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -33,11 +33,11 @@ class Run {
     std::vector<size_t> to_serve(const std::vector<uint64_t> &limits, const std::vector<uint64_t> &stirs,
                                  uint64_t limit);
     bool going() const; // a node is
-    uint64_t time() const; // that all nodes that go on have reached
+    uint64_t time() const; // that all running nodes have reached
     void poll_devices();
     void poll_host();
     void look_at_ends();
-    void stop(End how, const std::string &reason); // all nodes that go on
+    void stop(End how, const std::string &reason); // all running nodes
     void save_checkpoint();
     void finish();
     void show_progress(Clock::time_point now);
@@ -49,13 +49,13 @@ class Run {
     double host_seconds() const { return std::chrono::duration<double>(Clock::now() - started).count(); }
 
     Plan plan;
-    const Arguments &arguments; // what holds for all nodes
+    const Arguments &arguments; // for all nodes
     std::vector<std::unique_ptr<Node>> nodes;
-    std::vector<Joined> wires; // by source: the order in which two arrive that do so in one cycle
+    std::vector<Joined> wires; // by source: the order of arrivals in one cycle
     Lookahead lookahead;
     Watchdog watchdog;
     Crew crew;
-    uint64_t order; // of service, if it is to be shuffled: the state of a generator
+    uint64_t order; // of service, if shuffled: the state of a generator
     bool checkpoint_written = false;
 
     Clock::time_point started, shown;

@@ -15,16 +15,16 @@ struct WireEnd {
 
 struct Wire {
     WireEnd from, to;
-    uint64_t latency = 1; // cycles from when the sender's device has it to when the receiver's has: 1 at least
+    uint64_t latency = 1; // cycles from the sender's device to the receiver's: at least 1
     uint64_t messages = 0; // that were sent
 
     template <class Archive> void serialize(Archive &archive) { archive(from, to, latency, messages); }
 };
 
-// What is on its way.
+// A message in transit.
 struct Message {
     uint64_t at = 0; // the cycle in which it arrives, before the clock edge
-    unsigned wire = 0; // over which it comes: wires are numbered by their source, so this is the order of two at a time
+    unsigned wire = 0; // that it comes over: numbered by source, so this is the order of two in one cycle
     std::string content;
 
     bool operator<(const Message &other) const { return std::tie(at, wire) < std::tie(other.at, other.wire); }

@@ -10,12 +10,12 @@
 
 class Crew {
   public:
-    explicit Crew(unsigned hands); // the caller's is one of them
+    explicit Crew(unsigned hands); // the caller is one of them
     ~Crew();
     Crew(const Crew &) = delete;
     Crew &operator=(const Crew &) = delete;
 
-    // Calls `work` with 0 to `pieces` - 1, each once, in no order; behind it all are done. `work` throws nothing.
+    // Calls `work` with 0 to `pieces` - 1, each once, in any order; returns when all are done. `work` throws nothing.
     void share(size_t pieces, const std::function<void(size_t)> &work);
 
   private:
@@ -26,7 +26,7 @@ class Crew {
     std::condition_variable called, done;
     const std::function<void(size_t)> *work = nullptr; // of the job that `job` counts
     size_t pieces = 0;
-    unsigned job = 0, busy = 0; // hands that have not finished it
+    unsigned job = 0, busy = 0; // hands that have not finished the job
     bool over = false;
     std::atomic<size_t> next{0};
     std::vector<std::thread> threads;

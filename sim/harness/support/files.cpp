@@ -20,7 +20,7 @@ std::vector<uint8_t> read_file(const std::string &path, const char *what)
     std::FILE *file = std::fopen(path.c_str(), "rb");
     if (!file)
         throw Failure(format("cannot read the %s %s: %s", what, path.c_str(), std::strerror(errno)));
-    // What comes out of a pipe or a device may have no end.
+    // A pipe or a device may have no end.
     const size_t most = std::filesystem::is_regular_file(path, error) ? SIZE_MAX : MOST_OF_A_STREAM;
     std::vector<uint8_t> bytes;
     uint8_t part[65536];

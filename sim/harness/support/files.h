@@ -8,7 +8,7 @@
 std::vector<uint8_t> read_file(const std::string &path, const char *what); // `what` names the file in the error
 
 void make_directory(const std::string &path); // with its parents
-// Throws Failure if `path`, a file that is still to be written, has no directory in which files can be made.
+// Throws Failure if `path`, a file to be written later, has no directory in which files can be created.
 void check_directory_of(const std::string &path, const char *what);
 
 class OutFile {
@@ -19,7 +19,7 @@ class OutFile {
     ~OutFile();
 
     void open(const std::string &path, bool append = false);
-    void keep() { keeping = true; } // holds from now on what is written, also without a file: for a checkpoint
+    void keep() { keeping = true; } // also keeps in memory what is written from now on, for a checkpoint
     void forget();                  // ends that
     const std::string &kept() const { return content; }
     bool wanted() const { return file || keeping; } // else a write does nothing

@@ -7,7 +7,7 @@
 
 std::string sha256(const void *data, size_t length); // lower-case hexadecimal
 
-// Order-dependent, not cryptographic: it tells runs apart, it does not resist an adversary.
+// Order-dependent, not cryptographic: it distinguishes runs, but does not resist an adversary.
 struct Mix {
     uint64_t value = 0xcbf29ce484222325u;
 

@@ -11,7 +11,7 @@ struct StampedFrame {
 };
 
 struct PcapFile {
-    bool with_fcs = false; // the frames have theirs, right or wrong: they are played as they are
+    bool with_fcs = false; // the frames have an FCS, right or wrong: they are played unchanged
     std::vector<StampedFrame> frames;
 };
 

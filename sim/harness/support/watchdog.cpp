@@ -63,7 +63,7 @@ void Watchdog::watch()
                      still, (unsigned long long)at, doing ? doing : "simulating",
                      computed > still / 2.0 ? "computes" : "waits", computed, ends ? " It is ended." : "");
         if (ends)
-            _exit(STALLED); // the main thread cannot be asked to stop
+            _exit(STALLED); // the main thread cannot be stopped otherwise
     }
     went_on();
 }

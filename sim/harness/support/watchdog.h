@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-// What the main thread does while the object lives, other than simulating: something that may block.
+// Names an operation of the main thread that may block, for the object's lifetime.
 class Doing {
   public:
     explicit Doing(const char *what) : before(now.exchange(what, std::memory_order_relaxed)) {}

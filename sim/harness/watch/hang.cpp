@@ -2,7 +2,7 @@
 
 bool Hang::idles(Hart &h, uint64_t cycle)
 {
-    uint64_t stay = cycle - h.function_since; // cut the stay that is under way at the end of the slice
+    uint64_t stay = cycle - h.function_since; // cut the current stay at the end of the slice
     if (h.function == h.candidate)
         h.candidate_cycles += stay;
     if (stay > h.longest_stay)

@@ -9,11 +9,11 @@ class Hang {
   public:
     Hang(Watch &watch, uint64_t cycles) : watch(watch), slice(cycles / SLICES), next(slice ? slice : UINT64_MAX) {}
 
-    uint64_t due() const { return next; } // the cycle at which check wants to be called; UINT64_MAX: never
+    uint64_t due() const { return next; } // the cycle at which check is to be called; UINT64_MAX: never
     bool check(uint64_t cycle); // true: the target hangs
-    bool dead_long() const { return dead >= SLICES; } // as the last check found it
+    bool dead_long() const { return dead >= SLICES; } // at the last check
 
-    // A run may be restored with another `cycles` than it was saved with: then the first slice begins there.
+    // A run may be restored with other `cycles` than it was saved with: then the first slice begins there.
     template <class Archive> void save(Archive &archive) const { archive(slice, next, dead); }
     template <class Archive> void load(Archive &archive, uint64_t cycle)
     {

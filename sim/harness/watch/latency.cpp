@@ -13,7 +13,7 @@ void LatencyWatch::rise(unsigned source, uint64_t cycle)
     }
 }
 
-// The handler wakes the thread: one that has not begun since an earlier interrupt has waited since that one's rise.
+// The handler wakes the thread: if it has not begun since an earlier interrupt, it has waited since that one's rise.
 LatencyWatch::Passed LatencyWatch::handler(uint32_t source, uint64_t cycle)
 {
     if (source >= sources.size() || !sources[source].handler.under_way)

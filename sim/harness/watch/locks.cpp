@@ -7,7 +7,7 @@
 
 namespace {
 
-// kernel/lock/lock_class.h: where a lock's object and its class keep what is read here.
+// Offsets in a lock's object and its class (kernel/lock/lock_class.h).
 constexpr uint32_t OBJECT_CLASS = 0, OBJECT_NAME = 4, CLASS_NAME = 0, CLASS_KIND = 4;
 constexpr const char *KINDS[] = {"simple", "mutex", "rw"};
 
@@ -122,7 +122,7 @@ bool LockWatch::failed(Attempts &open, uint32_t lock)
     return true;
 }
 
-// A thread lets its own hold go; if it has none, it took the lock over from the thread that the hart ran before.
+// A thread releases its own hold; if it has none, it took the lock over from the thread that the hart ran before.
 void LockWatch::released(uint32_t lock, uint64_t thread, uint64_t cycle)
 {
     std::vector<Hold> &holds = held[lock];

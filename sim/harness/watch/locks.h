@@ -12,12 +12,12 @@
 #include "machine/target_memory.h"
 #include "watch/statistics.h"
 
-// An acquisition that has begun; it belongs to the thread or the handler that makes it, and a few may be open at once:
-// a blocking lock takes a simple one inside.
+// An acquisition that has begun, by a thread or a handler. A few may be open at once: a blocking lock takes a simple
+// one inside.
 struct LockAttempt {
     uint32_t lock, site; // address of the lock's object, of the mark that began the attempt
     uint64_t missed_at;  // with `missed`
-    unsigned blocks, counts; // the count of the statistics that it belongs to, 0: begun outside a window
+    unsigned blocks, counts; // the count of statistics that it belongs to; 0: begun outside a window
     bool missed;
 
     template <class Archive> void serialize(Archive &archive)
@@ -39,7 +39,7 @@ class LockWatch {
     bool failed(Attempts &open, uint32_t lock);
     void released(uint32_t lock, uint64_t thread, uint64_t cycle);
 
-    // Statistics are kept in windows; what was seen before the first one of the target's own is forgotten.
+    // Statistics are kept in windows; what was seen before the target's first window is dropped.
     void open_window(uint64_t cycle)
     {
         window = true;

@@ -9,11 +9,11 @@ class Observer {
   public:
     virtual ~Observer() = default;
 
-    virtual void begin(uint64_t) {} // the first cycle; a restored run has a past, which Watch knows
+    virtual void begin(uint64_t) {} // the first cycle; of a restored run, Watch has the past
 
-    // For one that follows: an instruction retires that may leave its function; and the first one behind it, or one in
-    // another function than the last. Functions are counted from 1; 0 is outside the image. True: the next instruction
-    // is told, too, wherever it is.
+    // For one observer that follows calls: an instruction retires that may leave its function; and the first one after
+    // it, or one in another function than the last. Functions are counted from 1; 0 is outside the image. True: the
+    // next instruction is reported, too, wherever it is.
     virtual void transfer(unsigned /*hart*/, Transfer, uint32_t /*pc*/, uint64_t /*cycle*/) {}
     virtual bool function(unsigned /*hart*/, uint16_t /*function*/, uint32_t /*pc*/, uint64_t /*cycle*/)
     {
@@ -23,9 +23,9 @@ class Observer {
     virtual void probe(unsigned /*hart*/, uint32_t /*kind*/, uint32_t /*value*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
     virtual void trap(unsigned /*hart*/, uint32_t /*cause*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
     virtual void trap_return(unsigned /*hart*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
-    virtual void thread(unsigned /*hart*/, uint64_t /*cycle*/) {} // it runs another one from now on
+    virtual void thread(unsigned /*hart*/, uint64_t /*cycle*/) {} // it runs another thread from now on
 
-    // Behind each of these four, and where the mode or waiting changes: what Watch holds of the hart is new.
+    // After each of these four, and when the mode or waiting changes: Watch's state of the hart is new.
     virtual void changed(unsigned /*hart*/, uint64_t /*cycle*/) {}
 
     virtual void arrivals(uint32_t /*before*/, uint32_t /*now*/, uint64_t /*cycle*/) {

@@ -22,7 +22,7 @@ struct Spread {
     void write(Json &json, const char *key) const;
 };
 
-// How often each length came, in steps of a few cycles: the shape that powers of two hide.
+// How often each length occurred, in steps of a few cycles: the shape that powers of two hide.
 struct Lengths {
     static constexpr uint64_t STEP = 4; // cycles
     std::array<uint64_t, 512> counts{}; // [i]: lengths of i * STEP up to, not with, (i + 1) * STEP
@@ -33,7 +33,7 @@ struct Lengths {
     void write(Json &json, const char *key) const;
 };
 
-// What a hart does with its time; at each moment one of these.
+// A hart's activities; at each moment one of these.
 enum class Activity { USER, SYSTEM, INTERRUPT, SPINNING, IDLE, COUNT };
 
 struct Statistics {
@@ -44,11 +44,11 @@ struct Statistics {
     std::map<uint32_t, uint64_t> interrupts;    // by cause, without its top bit
     std::array<uint64_t, size_t(Activity::COUNT)> accounting{};
     uint64_t thread_switches = 0;
-    Spread switch_cycles;   // from before the first register is saved to the new thread
+    Spread switch_cycles;   // from before the first register is saved until the new thread runs
 
     uint64_t entered = 0;   // sections, nested ones too
     uint64_t outermost = 0;
-    Spread body;            // cycles of outermost sections, everything that happened meanwhile included
+    Spread body;            // cycles of outermost sections, with everything that happened meanwhile
     Spread body_net;        // ... without the traps taken inside
     Lengths lengths;        // the same as body_net
     Spread enter, leave;    // cycles in the primitives, without the traps taken inside
@@ -58,8 +58,8 @@ struct Statistics {
     std::array<uint64_t, 32> source_rises_in_section{};
     uint64_t queued = 0;
     Spread queueing_traps; // traps that queued their interrupt: from trap to mret
-    Spread handling_traps; // traps that handled one, and did not change threads
-    Spread replays;        // what thread code handled of the queue, when its section had ended
+    Spread handling_traps; // traps that handled one without a thread switch
+    Spread replays;        // queued interrupts that thread code handled after its section
     uint64_t unmatched = 0; // ENTERED without ENTER, LEAVE outside a section
     std::map<uint32_t, uint64_t> other_probes;
 

@@ -57,7 +57,7 @@ void Watch::follow(Observer &observer)
         if (transfer == Transfer::NONE || inside)
             continue;
         marks[pc].push_back(
-            {pc, TRANSFER, unsigned(transfer)}); // behind a thread switch, which happens before a return
+            {pc, TRANSFER, unsigned(transfer)}); // after a thread switch, which takes effect before a return
         code[i] |= MARKED;
     }
 }
@@ -100,7 +100,7 @@ void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
         else if (point.kind == TRANSFER) {
             follower->transfer(hart, Transfer(point.value), pc, cycle);
             h.where = Hart::NOWHERE;
-        } else // the instruction that retires has not written its own result yet: the value is as at the mark
+        } else // the retiring instruction has not written its result yet: the value is that at the mark
             probe(hart, point.kind, point.value == ProbePoint::NO_VALUE ? 0 : registers[hart][point.value], pc, cycle);
 }
 
@@ -133,7 +133,7 @@ void Watch::account_state(Hart &h, uint8_t state, uint64_t cycle)
     account_activity(h, cycle);
 }
 
-// Called where what a hart does may change: counts what it has done until now.
+// Called where a hart's activity may change: accounts its time until now.
 void Watch::account_activity(Hart &h, uint64_t cycle)
 {
     if (window)
@@ -201,7 +201,7 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         level.primitive_traps = 0;
         break;
     case CRIT_LEFT:
-        // Compiled code may pass the mark twice, where two copies of a primitive's end meet: the first one counts.
+        // Compiled code may pass the mark twice, where two copies of a primitive's end meet: the first counts.
         if (level.primitive == Level::LEAVING && window && level.primitive_began >= window_began)
             s.leave.add(cycle - level.primitive_began - level.primitive_traps);
         level.primitive = Level::NONE;

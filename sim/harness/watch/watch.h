@@ -45,19 +45,19 @@ enum ProbeKind : uint32_t {
 
 constexpr uint32_t INTERRUPT = 0x80000000; // in a trap's cause
 
-// One interrupt or exception, or (the lowest level) the thread itself: the primitive that is under way in it.
+// A level: an interrupt or exception, or (the lowest) the thread itself, with its current primitive.
 struct Level {
     enum Primitive { NONE, ENTERING, LEAVING } primitive = NONE;
     uint64_t primitive_began = 0, primitive_traps = 0; // cycle; cycles of traps inside
     uint64_t trap_began = 0;
     uint32_t cause = 0; // of the trap
-    bool interrupt = false;         // it, or one below it, is an interrupt
+    bool interrupt = false;         // this level, or one below it, is an interrupt
     bool spinning = false;          // waits for a simple lock
     bool preempting = false;        // the interrupt is done, and another thread may get the hart before it returns
-    unsigned replays = 0;           // handling what its sections held back, one inside another
-    uint64_t replay_began = 0;      // of one that an interrupt was queued for; 0: none under way
-    enum Served { NOTHING, HANDLED, QUEUED, GAVE_WAY } served = NOTHING; // what the trap did: the greatest of them
-    LockWatch::Attempts attempts{}; // that it has begun
+    unsigned replays = 0;           // replays of interrupts that its sections deferred, nested
+    uint64_t replay_began = 0;      // of a replay with a queued interrupt; 0: none under way
+    enum Served { NOTHING, HANDLED, QUEUED, GAVE_WAY } served = NOTHING; // what the trap did: the maximum of these
+    LockWatch::Attempts attempts{}; // begun at this level
 
     template <class Archive> void serialize(Archive &archive)
     {
@@ -66,15 +66,15 @@ struct Level {
     }
 };
 
-// What a thread takes along when its hart switches: its nesting of sections, and of traps on its stack.
+// A thread's state across thread switches: its nesting of sections, and of traps on its stack.
 struct Thread {
-    static constexpr uint64_t UNNAMED = 1ull << 32; // and up: what a hart runs until it first switches
+    static constexpr uint64_t UNNAMED = 1ull << 32; // and up: a hart's boot thread, until it first switches
 
     uint64_t id;
     unsigned depth;
     std::vector<Level> levels;
     bool idle = false;      // between the marks of the idle loop
-    bool idle_loop = false; // has passed such a mark: what it does is no sign of life
+    bool idle_loop = false; // has passed such a mark: its activity is no sign of life
 
     bool named() const { return id < UNNAMED; }
     template <class Archive> void serialize(Archive &archive) { archive(id, depth, levels, idle, idle_loop); }
@@ -82,7 +82,7 @@ struct Thread {
 
 struct Hart {
     static constexpr unsigned HISTORY = 16;
-    static constexpr uint16_t NOWHERE = 0x7fff; // differs from every function, so the next instruction is looked at
+    static constexpr uint16_t NOWHERE = 0x7fff; // differs from every function, so the next instruction is examined
 
     uint64_t retired = 0;
     uint64_t stream = 0; // running hash of (pc, cycle)
@@ -104,11 +104,11 @@ struct Hart {
     uint32_t announced = 0; // the thread of a switch that was announced and has not taken effect
     bool switch_announced = false, switch_reached = false;
 
-    // The section that holds this hart. It survives a thread switch: the next thread continues it.
+    // The hart's current section. It survives a thread switch: the next thread continues it.
     bool in_section = false, section_hit = false;
     uint64_t section_began = 0, section_traps = 0;
     size_t section_level = 0;
-    bool held_back = false; // an interrupt was queued, and its replay has not begun
+    bool held_back = false; // an interrupt is queued, and its replay has not begun
 
     uint64_t window_retired = 0;
     Statistics statistics;
@@ -118,7 +118,7 @@ struct Hart {
     uint16_t candidate = 0;  // the function that the hart is suspected to spin in
     uint64_t candidate_cycles = 0, longest_stay = 0;
     uint16_t longest = 0;
-    unsigned sample = 0;     // instructions still to be looked at ...
+    unsigned sample = 0;     // instructions still to be examined ...
     bool sampled_store = false; // ... whether one in the candidate function was a store
 
     // All but the thread, which Watch finds again.
@@ -136,9 +136,9 @@ class Watch {
     // `registers` are the harts' register files, in which the values of marks are found.
     Watch(std::vector<const uint32_t *> registers, const Image &image, const uint8_t *ram, size_t ram_bytes);
 
-    // Tells it all from now on.
+    // Reports all events to it from now on.
     void attach(Observer &observer) { observers.push_back(&observer); }
-    // And where it calls, jumps to and returns from functions; one observer can have that.
+    // Also reports calls, jumps and returns of functions; one observer can have that.
     void follow(Observer &observer);
 
     // From now on calls `action` in each cycle in which a hart retires the instruction at `pc`. Throws Failure if there
@@ -186,7 +186,7 @@ class Watch {
     void interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle);
     void sources(uint32_t before, uint32_t now, uint64_t cycle);
     void announce_switch(unsigned hart, uint32_t thread, uint64_t cycle);
-    void begin(uint64_t cycle); // the run begins, or goes on from a checkpoint
+    void begin(uint64_t cycle); // the run begins, or resumes from a checkpoint
     void finish(uint64_t cycle); // the run has ended: closes what is open
 
     const LockWatch &lock_watch() const { return locks; }
@@ -197,16 +197,16 @@ class Watch {
     std::string image_describe(uint32_t pc) const { return image.describe(pc); }
     int function_at(uint32_t pc) const { return image.function_at(pc); } // -1: outside the image
     bool in_window() const { return window; }
-    const char *function_name(uint16_t function) const; // as Observer counts them; 0: outside the image
+    const char *function_name(uint16_t function) const; // as numbered in Observer; 0: outside the image
     void write_hart(Json &json, const Hart &hart) const;
-    void write_shared(Json &json) const; // what belongs to no hart
+    void write_shared(Json &json) const; // the figures of no single hart
 
     std::vector<Hart> harts;
     std::unordered_map<uint32_t, std::unique_ptr<Thread>> threads; // by id
     std::vector<std::unique_ptr<Thread>> unnamed; // by hart
     bool window_by_target = false; // a window probe was passed; else the whole run is the window
     uint64_t window_count = 0, window_began = 0, window_ended = 0, window_cycles = 0;
-    bool active = false; // something happened that is no idling: set here and by the main loop, cleared by Hang
+    bool active = false; // something other than idling happened: set here and by the main loop, cleared by Hang
     void settle(uint64_t cycle); // bring all cycle counts up to `cycle`
 
   private:
@@ -237,7 +237,7 @@ class Watch {
 
     // Not saved: it follows from the image, and from this run's observers.
     bool switch_probe = false; // the image marks where a thread switch takes effect
-    // Per instruction of the code: function + 1 (0: none), with MARKED if something is to be done when it retires.
+    // Per instruction of the code: function + 1 (0: none), with MARKED if its retirement triggers something.
     static constexpr uint16_t MARKED = 0x8000;
     uint32_t code_begin;
     std::vector<uint16_t> code;
