@@ -38,7 +38,7 @@ class Window {
     }
     bool holds(uint64_t cycle) const { return cycle >= first && cycle < behind; }
     uint64_t
-    next_change(uint64_t cycle) const // the first cycle after `cycle` where that changes, as far as is known
+    next_change(uint64_t cycle) const // the first cycle after `cycle` where that changes, as far as it is known
     {
         return cycle < first ? first : cycle < behind ? behind : UINT64_MAX;
     }
