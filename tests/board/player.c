@@ -1,6 +1,6 @@
 /*
- * What a board's line player (hw/player) sends arrives at uart1: received byte by byte, and copied out as blob 1. The
- * host puts the LENGTH bytes into serial_input. Exit code 1: not all of them came.
+ * Checks that what a board's line player (hw/player) sends arrives at uart1: receives it byte by byte, copies it out as
+ * blob 1. The host puts the LENGTH bytes into serial_input. Exit code 1: not all of them came.
  */
 #include <generated/csr.h>
 #include <generated/mem.h>
@@ -12,7 +12,7 @@
 
 #define BAUD 921600
 #define SERIAL_GO 1023
-#define PATIENCE 100000 /* looks at the port for a character */
+#define PATIENCE 100000 /* polls of the port for a character */
 #define REG(name) (*(volatile uint32_t *)(UART1_BASE + SERIAL_##name))
 
 __asm__(".pushsection .text.startup, \"ax\"\n"

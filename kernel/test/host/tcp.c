@@ -336,7 +336,7 @@ HOST_TEST(both_open_and_close_at_once)
     }
 }
 
-/* A connection that is still being made is not taken for one that has ended. */
+/* A connection that is closed before it is established does not vanish: the peer gets its end or a reset. */
 HOST_TEST(one_that_is_closed_while_both_ask_is_told_and_ends)
 {
     for (unsigned lost = 0; lost < 2; lost++) {

@@ -39,7 +39,7 @@ struct operation {
     int (*before)(void); /* or 0 */
     const char *parts;   /* or 0 */
     bool warm;
-    /* Its purpose: what was written before is on the medium. If that fails, the file is 0. */
+    /* Its purpose: what was written before is on the medium. If that fails, its bytes are 0. */
     bool acknowledges;
     unsigned fails; /* 1: without a journal, 2: with one */
 };

@@ -4,7 +4,7 @@
 #define NOT_OPEN 77
 #define NO_FLAG 0x40000000
 
-/* What paths begin at: what is open there, by the names of names.h; "" is the current folder, "-" nothing. */
+/* What paths begin at: the open file, by the names of names.h; "" is the current folder, "-" nothing. */
 static const char *const places[] = {"", "d", "e", "f", "-"};
 #define PLACES (sizeof places / sizeof places[0])
 static int place[PLACES];
@@ -156,7 +156,7 @@ static void one_path(void)
     SHOW_TREE("nothing else");
 }
 
-/* Which of the two has a name of its own is what these are about. */
+/* These tests are about which of the two has a name of its own. */
 static void two_paths(void)
 {
     static const char *const from[] = {"x", "f", "y", "lf", "m", ""}, *const to[] = {"n",  "x",         "../n", "y",
@@ -187,7 +187,7 @@ static void two_paths(void)
     SHOW_TREE("nothing else");
 }
 
-/* What is open stays where it is, wherever the folder goes, and however it is called. */
+/* An open file stays where it is, wherever the folder moves, and however it is named. */
 static void moved_places(void)
 {
     struct stat s;

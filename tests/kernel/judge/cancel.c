@@ -1,4 +1,4 @@
-/* Cancelling threads: at which calls it is, what runs then, and what is not cancelled. */
+/* Cancelling threads: which calls are cancellation points, what runs then, and what is not cancelled. */
 #include <netinet/in.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -110,7 +110,7 @@ static void full(int fd)
 
 static const char *self;
 static int lock_fd, listening, datagrams, connecting;
-static struct sockaddr_in full_port; /* whose queue is full: who connects waits */
+static struct sockaddr_in full_port; /* its queue is full: a connect waits */
 static pid_t child;
 
 static void fill_port(void)
@@ -201,7 +201,7 @@ static void *waits(void *arg)
     return 0;
 }
 
-/* Met while it waits; `early`: before it begins to. */
+/* Cancelled while it waits; `early`: before it begins to wait. */
 static void one(enum point point, int early)
 {
     pthread_t t;
@@ -218,7 +218,7 @@ static void one(enum point point, int early)
         order, steps[0], steps[1], steps[2]);
 }
 
-/* What is no cancellation point, or not to be one now. */
+/* Calls that are no cancellation points, or not at that moment. */
 static void *locks(void *arg)
 {
     int old;
@@ -347,7 +347,7 @@ static void others(void)
     say("in clean-up handlers the mutex was the thread's: %d", has_mutex);
 }
 
-/* A process with a cancelled thread forks and executes; who forks is no more cancelled in the child. */
+/* A process with a cancelled thread forks and executes; the forking thread is not cancelled in the child. */
 static void *forks(void *arg)
 {
     (void)arg;

@@ -52,7 +52,7 @@ static void under_a_mask(int a, int b)
 
 int main(void)
 {
-    /* One after the other; the first one to end goes back. */
+    /* One after the other; the first one that ends returns. */
     for (int i = 0; i < COROUTINES; i++)
         made(&routine[i], i, (void (*)(void))coroutine, &caller, i, (i + 1) % COROUTINES);
     swapcontext(&caller, &routine[0]);

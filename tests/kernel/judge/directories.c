@@ -1,4 +1,4 @@
-/* Directories: what is read of them while they change, folders that are removed, where the current one is. */
+/* Directories: what reads return while they change, folders that are removed, where the current one is. */
 #include <sys/wait.h>
 
 #include "names.h"

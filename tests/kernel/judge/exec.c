@@ -1,6 +1,6 @@
 /*
- * What execve takes: scripts with their interpreter, what is no program, arguments up to their limit; what posix_spawn
- * hands on.
+ * What execve takes: scripts with their interpreter, files that are no programs, arguments up to their limit; what
+ * posix_spawn passes on.
  */
 #include <limits.h>
 #include <spawn.h>
@@ -147,7 +147,7 @@ static void spawns(void)
     sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, &old);
     signal(SIGUSR2, SIG_IGN);
-    int error = posix_spawn(&id, self, 0, 0, argv, environ); /* the child prints, too: what it gave is said later */
+    int error = posix_spawn(&id, self, 0, 0, argv, environ); /* the child prints, too: its result is printed later */
     say_wait("spawned", id, 0);
     say("posix_spawn: %s", judge_error(error));
     posix_spawnattr_t a;

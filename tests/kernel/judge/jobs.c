@@ -1,4 +1,4 @@
-/* Jobs: process groups, sessions, stops and what is told of them, orphans; and what children are told by. */
+/* Jobs: process groups, sessions, stops and what reports them, orphans; and what reports children. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -60,7 +60,7 @@ static void groups(void)
     SAID(killpg(a, 0));
     SAID(kill(-a, SIGTERM));
     SAID(setpgid(a, 0));
-    /* A group lives as long as any of it. */
+    /* A group lives as long as any member. */
     a = waiter(0);
     setpgid(a, 0);
     b = waiter(0);
@@ -122,12 +122,12 @@ static void stops(void)
         told("once", WUNTRACED | WNOHANG);
         SAID(kill(id, how[i]));
         told("again", WUNTRACED | WNOHANG);
-        SAID(kill(id, SIGTERM)); /* for when it goes on */
+        SAID(kill(id, SIGTERM)); /* for when it continues */
         told("still", WUNTRACED | WNOHANG);
         SAID(kill(id, SIGCONT));
         told("ended", 0);
         id = waiter(0);
-        setpgid(id, 0); /* its own is orphaned: SIGSTOP alone stops that */
+        setpgid(id, 0); /* its own group is orphaned: only SIGSTOP stops that */
         kill(id, how[i]);
         told("stopped", WUNTRACED);
         kill(id, SIGCONT);
@@ -141,7 +141,7 @@ static void stops(void)
             ;
         say_status("at last", status);
     }
-    /* A stop takes a pending SIGCONT away, and the other way round. */
+    /* A stop discards a pending SIGCONT, and the other way round. */
     sigset_t set, old;
     sigemptyset(&set);
     sigaddset(&set, SIGTSTP);
@@ -167,7 +167,7 @@ static void handles_all(void)
     handle(SIGHUP, note, 0);
 }
 
-/* Handlers of stops; a stopped process takes none before it goes on. */
+/* Handlers of stops; a stopped process runs none before it continues. */
 static void handled(void)
 {
     pid_t id = fork();
@@ -196,7 +196,7 @@ static void ignores_hup(void)
     signal(SIGHUP, SIG_IGN);
 }
 
-/* Those that their parents leave behind: who is stopped then is hung up, and goes on. */
+/* Processes whose parents end: a stopped one gets SIGHUP, and continues. */
 static void orphans(void)
 {
     for (int how = 0; how < 3; how++) {
@@ -232,7 +232,7 @@ static void orphans(void)
     }
 }
 
-/* SIGCHLD, and who does not want to wait. */
+/* SIGCHLD, and parents that do not wait. */
 static void children(void)
 {
     sigset_t set, old;

@@ -1,13 +1,13 @@
 /*
- * What the programs of this folder share (../judge.py). Each is a family of POSIX's calls, and is one file with a main;
- * it says what each call gave, a line each, "FUNCTION: CALL = RESULT", with errors by their names, so that lines of two
- * systems can be compared:
+ * Shared by the programs of this folder (../judge.py). Each is a family of POSIX's calls, and is one file with a main;
+ * it prints what each call returned, one per line, "FUNCTION: CALL = RESULT", with errors by their names, so that lines
+ * of two systems can be compared:
  *
  *     int fd = SHOW(open("f", O_RDWR));        opens: open("f", O_RDWR) = 3
  *     SHOW_BYTES("what is in it", text, n);    opens: what is in it = "abc\0"
  *
- * FUNCTION is the calling function's name. Nothing is to be shown that is a system's own: addresses, process ids, times
- * of day, sizes of directories. `judge_part` of what many combinations give is shown in a short run (TAKEN).
+ * FUNCTION is the calling function's name. Show nothing that is a system's own: addresses, process ids, times
+ * of day, sizes of directories. Of many combinations, a short run shows one in `judge_part` (TAKEN).
  */
 #ifndef JUDGE_H
 #define JUDGE_H
@@ -24,7 +24,7 @@
 
 static int judge_folder = -1; /* the family's own */
 static unsigned judge_part = 1, judge_count; /* one in so many */
-static void *volatile judge_nowhere = (void *)4; /* both: a compiler does not look through them */
+static void *volatile judge_nowhere = (void *)4; /* both volatile: a compiler cannot see their values */
 static volatile int judge_one = 1;
 
 #define TAKEN (judge_count++ % judge_part == 0)
@@ -76,7 +76,7 @@ static inline const char *judge_signal(int number)
     return other;
 }
 
-/* -1 with the error, which is errno's; anything else as a number. Gives it back. */
+/* -1 with the error from errno; anything else as a number. Returns it. */
 static inline long judge_show(const char *function, const char *what, long result)
 {
     int error = errno;
@@ -112,11 +112,11 @@ static inline void judge_say(const char *function, const char *what, const char 
 }
 
 #define SHOW(call) (errno = 0, judge_show(__func__, #call, (long)(call)))
-/* The same under another name: of a call whose text does not say with what it is made. */
+/* The same under another name: for a call whose text does not show its arguments. */
 #define SHOW_AS(name, call) (errno = 0, judge_show(__func__, name, (long)(call)))
-/* Whether it is so: no number of its own is shown. */
+/* Whether it is true: shows no number of the system's own. */
 #define SHOW_IF(condition) judge_say(__func__, #condition, "%s", (condition) ? "yes" : "no")
-/* A call that gives a pointer. */
+/* A call that returns a pointer. */
 #define SHOW_POINTER(call) (errno = 0, judge_say(__func__, #call, "%s", (call) ? "there" : judge_error(errno)))
 #define SHOW_BYTES(name, bytes, n) judge_bytes(__func__, name, bytes, n)
 #define SAY(name, ...) judge_say(__func__, name, __VA_ARGS__)
@@ -128,13 +128,13 @@ static inline void judge_say(const char *function, const char *what, const char 
          ? SAY(name, "%s", judge_signal(WTERMSIG(status)))         \
          : SAY(name, "stopped or continued, %s", WIFSTOPPED(status) ? judge_signal(WSTOPSIG(status)) : "?"))
 
-/* What the runner (run.c) gave: the part of a short run. What is printed is to be flushed before fork. */
+/* The runner's argument (run.c): the part of a short run. Flush output before fork. */
 static inline void judge_begin(int argc, char **argv)
 {
     judge_part = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     setvbuf(stdout, 0, _IOFBF, 4096);
     umask(022);
-    judge_folder = fcntl(open(".", O_RDONLY), F_DUPFD_CLOEXEC, 60); /* out of the way of descriptors that are shown */
+    judge_folder = fcntl(open(".", O_RDONLY), F_DUPFD_CLOEXEC, 60); /* above the descriptors that are shown */
     close(3);
     if (judge_folder < 0) {
         perror("the family's folder");

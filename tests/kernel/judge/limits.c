@@ -1,5 +1,5 @@
 /*
- * Values that interfaces name exactly: of each the last that is right, the first that is not, and what just fits.
+ * Values that interfaces name exactly: of each the last valid one, the first invalid one, and what just fits.
  * Limits are named by their constants, which differ between systems.
  */
 #include <limits.h>
@@ -64,7 +64,7 @@ static void times(void)
     sigset_t mask;
     sigemptyset(&mask);
     pipe(ends);
-    write(ends[1], "x", 1); /* it is ready: no call waits */
+    write(ends[1], "x", 1); /* the pipe is ready: no call waits */
     for (unsigned i = 0; i < sizeof micro / sizeof micro[0]; i++) {
         struct timeval file[2] = {{5, (suseconds_t)micro[i]}, {6, 0}}, other[2] = {{5, 0}, {6, (suseconds_t)micro[i]}};
         struct itimerval in = {{0, (suseconds_t)micro[i]}, {1000, 0}}, first = {{0, 0}, {1000, (suseconds_t)micro[i]}};
@@ -89,7 +89,7 @@ static void times(void)
         FD_SET(ends[0], &in);
         SHOW(pselect(ends[0] + 1, &in, 0, 0, &t, &mask));
         SHOW(pselect(ends[0] + 1, &in, 0, 0, &t, 0));
-        if (nano[i] == 999999999) /* it would be waited for */
+        if (nano[i] == 999999999) /* the call would wait for it */
             continue;
         SAY("clock_nanosleep until then", "%s", judge_error(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0)));
         SHOW(nanosleep(&t, 0));
@@ -106,7 +106,7 @@ static void nothing(int number)
     (void)number;
 }
 
-/* A second is a time for each call that takes less than one, too: all are ended by a signal. */
+/* A second is a valid time for calls that take fractions of one, too: a signal ends all of them. */
 static void whole_seconds(void)
 {
     struct sigaction action = {.sa_handler = nothing};
@@ -122,7 +122,7 @@ static void whole_seconds(void)
     SHOW(ppoll(0, 0, &(struct timespec){1, 999999999}, 0));
 }
 
-/* What the constants say is what is told. */
+/* sysconf and its like return what the constants say. */
 static void constants(void)
 {
     SHOW_IF(pathconf("f", _PC_PATH_MAX) == PATH_MAX);
@@ -151,7 +151,7 @@ static void constants(void)
     }
 }
 
-/* What is written has just the room that it needs, and one byte less. */
+/* Output gets exactly the room that it needs, and one byte less. */
 static void room(void)
 {
     char text[512];
@@ -216,7 +216,7 @@ static void templates(void)
     }
 }
 
-/* As many pieces as there may be, and one more; most of them have nothing. */
+/* The most pieces allowed, and one more; most of them are empty. */
 static void pieces(void)
 {
     static struct iovec v[IOV_MAX + 1];
@@ -243,7 +243,7 @@ static void pieces(void)
     v[0] = (struct iovec){more, 3}, v[1] = (struct iovec){more + 3, 2};
     SHOW(pwrite(fd, "abcdefgh", 8, 0));
     SHOW(ftruncate(fd, 4));
-    SHOW(preadv(fd, v, 2, 0)); /* of which the second is not whole */
+    SHOW(preadv(fd, v, 2, 0)); /* the second is not complete */
     close(fd);
 }
 
@@ -286,7 +286,7 @@ static void signals(void)
     of.ss_flags = 77;
     SHOW(sigaltstack(&of, 0));
     SHOW(sigaction(SIGUSR1, &action, 0));
-    for (int i = 0; i < 16; i++) { /* wherever it begins and ends, the handler's is aligned */
+    for (int i = 0; i < 16; i++) { /* wherever the stack begins and ends, the handler's is aligned */
         of = (stack_t){.ss_sp = stack + i, .ss_size = 32768 + 5 * (size_t)i};
         sigaltstack(&of, 0);
         raise(SIGUSR1);
@@ -407,7 +407,7 @@ static void threads(void)
     SHOW(sem_trywait(&sem));
 }
 
-/* A program that is looked for along a path of about the greatest length; what spawns with no descriptor. */
+/* Searching a program in PATH with paths near the greatest length; a spawn with no descriptor left. */
 static void programs(void)
 {
     static char path[PATH_MAX + 2];

@@ -118,7 +118,7 @@ static void texts(void)
         text[lengths[i]] = 0;
         snprintf(what, sizeof what, "a text of %u", lengths[i]);
         int made = !SHOW_AS(what, symlink(text, "l"));
-        if (lengths[i] > 255) { /* not all systems have them */
+        if (lengths[i] > 255) { /* not all systems allow them */
             if (made)
                 unlink("l");
             continue;
@@ -145,7 +145,7 @@ static void texts(void)
     SAY("links", "%u", (unsigned)s.st_nlink);
 }
 
-/* How many links a way may have, and where loops end. */
+/* How many links a path may go through, and where loops end. */
 static void chains(void)
 {
     char from[16], to[16];

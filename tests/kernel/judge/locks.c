@@ -1,6 +1,6 @@
 /*
- * Locks of files: flock, which an open file has, fcntl's and lockf's, which a process has, and that they know nothing
- * of each other.
+ * Locks of files: flock's, which an open file holds, fcntl's and lockf's, which a process holds, and that the two
+ * kinds are independent.
  */
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ static void count(int number)
     handled++;
 }
 
-/* What another process gets of the file: both kinds of lock, one after the other, which it gives up again. */
+/* What locks another process gets on the file: both kinds, one after the other, which it releases again. */
 static void other_gets(const char *name)
 {
     fflush(stdout);
@@ -67,7 +67,7 @@ static void whole_files(void)
     flock(a, LOCK_UN);
     flock(b, LOCK_UN);
     SAID(flock(c, LOCK_EX | LOCK_NB));
-    SAID(flock(a, LOCK_EX | LOCK_NB)); /* it is a's, too */
+    SAID(flock(a, LOCK_EX | LOCK_NB)); /* a holds it, too */
     SAID(flock(b, LOCK_SH | LOCK_NB));
     SAID(flock(g, LOCK_EX | LOCK_NB));
     SAID(close(a));
@@ -93,7 +93,7 @@ static void whole_files(void)
     close(a);
 }
 
-/* A lock is the open file's: a child has it, too, and keeps it. */
+/* A lock is the open file's: a child holds it, too, and keeps it. */
 static void inherited(void)
 {
     int a = open("f", O_RDWR), b = open("f", O_RDWR), ends[2];
@@ -106,7 +106,7 @@ static void inherited(void)
         _exit(flock(a, LOCK_EX | LOCK_NB) != 0);
     }
     close(a);
-    SAID(flock(b, LOCK_EX | LOCK_NB)); /* the child has it */
+    SAID(flock(b, LOCK_EX | LOCK_NB)); /* the child holds it */
     write(ends[1], "", 1);
     say_wait("child", id, 0);
     SAID(flock(b, LOCK_EX | LOCK_NB));
@@ -147,7 +147,7 @@ static void waits(void)
         close(ready[0]);
         close(ready[1]);
     }
-    /* Those that share come in together when who has it alone goes. */
+    /* Waiting shared locks are granted together when the exclusive holder releases. */
     int a = open("f", O_RDWR), told[2];
     pipe(told);
     flock(a, LOCK_EX);
@@ -188,7 +188,7 @@ static void show_lock(int fd, short type, off_t start, off_t length, const char 
                            : "somebody");
 }
 
-/* Who has a range is told by its number, whatever that is. */
+/* The holder of a range is reported by its process id, whatever that is. */
 static void holders(void)
 {
     int fd = open("f", O_RDWR), up[2], down[2];
@@ -223,7 +223,7 @@ static void holders(void)
     SAID(lockf(fd, F_TEST, 0));
     SAID(lockf(fd, 77, 0));
     SAID(lockf(77, F_TEST, 0));
-    SAID(flock(fd, LOCK_EX | LOCK_NB)); /* they know nothing of each other */
+    SAID(flock(fd, LOCK_EX | LOCK_NB)); /* they are independent */
     handle(SIGALRM, count, 0);
     ualarm(20000, 0);
     lseek(fd, 15, SEEK_SET);
@@ -243,7 +243,7 @@ static void holders(void)
     }
 }
 
-/* Names of a folder while it changes: where a stream is, it comes back to. */
+/* Names of a folder while it changes: a stream returns to its saved position. */
 static void places_of_names(void)
 {
     long where[40];
@@ -271,7 +271,7 @@ static void places_of_names(void)
     }
     seekdir(d, where[n]);
     say("wrong: %d, behind the last: %d", wrong, readdir(d) != 0);
-    /* Each name is removed when it is met, and met once. */
+    /* Each name is removed when it is read, and read once. */
     rewinddir(d);
     int met = 0;
     for (struct dirent *e; (e = readdir(d));) {

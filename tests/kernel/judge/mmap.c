@@ -18,7 +18,7 @@ static void traps(int number, siginfo_t *i, void *context)
     siglongjmp(back, 1);
 }
 
-/* What a read, or a write, of a byte gives. */
+/* The result of reading, or writing, a byte. */
 static const char *touches(volatile char *at, int write)
 {
     static char text[64];
@@ -107,7 +107,7 @@ static void wrong(void)
     munmap(at, 4 * PAGE);
 }
 
-/* Each protection, and each that it is changed to. */
+/* Each protection, changed to each other one. */
 static void protections(void)
 {
     static const int all[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_READ | PROT_EXEC};
@@ -130,7 +130,7 @@ static void protections(void)
             }
 }
 
-/* What a child has, and what its parent sees of it. */
+/* What memory a child has, and what its parent sees of it. */
 static void forked(void)
 {
     char *shared = mmap(0, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-/* A tree with one of each kind of name, and all ways to write these: what calls by path are made with. */
+/* A tree with one of each kind of name, and all ways to write these: arguments for calls by path. */
 #ifndef JUDGE_NAMES_H
 #define JUDGE_NAMES_H
 
@@ -22,7 +22,7 @@ static inline void judge_file(const char *name)
     close(fd);
 }
 
-/* What a folder has, and what is in that, in one word each. */
+/* A folder's names, and their contents, in one word each. */
 static inline void judge_below(const char *at, char *to, unsigned size, int levels)
 {
     char names[24][32];
@@ -66,7 +66,7 @@ static inline void judge_below(const char *at, char *to, unsigned size, int leve
 
 #define JUDGE_MOST 128 /* names of a folder */
 
-/* What a folder has, and what is below that; the first `kept` of the names in `but` stay. */
+/* Removes a folder's names, and all below them, except the first `kept` of the names in `but`. */
 static inline void judge_remove_but(const char *at, const char *const but[], unsigned kept)
 {
     static char names[JUDGE_MOST][256];
@@ -89,13 +89,13 @@ static inline void judge_remove_but(const char *at, const char *const but[], uns
             judge_remove_but(path, 0, 0);
             if (rmdir(path))
                 perror(path);
-            judge_remove_but(at, but, kept); /* what was below has been written over the names */
+            judge_remove_but(at, but, kept); /* the recursion has overwritten the names */
             return;
         }
     }
 }
 
-/* The family's own folder, which is the current one then. */
+/* Empties the family's own folder, and makes it the current one. */
 static inline void judge_clean(void)
 {
     judge_home();
@@ -109,7 +109,7 @@ static inline int judge_is(const char *path, mode_t type, off_t size)
            (type == S_IFDIR || (s.st_nlink == 1 && s.st_size == size));
 }
 
-/* There, whatever was there: what is right stays, as it takes long to make. */
+/* Makes the tree there, whatever was there: correct parts stay, as they take long to make. */
 static inline void judge_tree(void)
 {
     static const char *const top[] = {"f", "g", "d", "e", "lf", "le", "ld", "lm", "ll"}, *const in_d[] = {"x", "y"};

@@ -1,7 +1,7 @@
 /*
- * Pipes and poll at the sizes that the interface names, and in states that come at random: poll says
+ * Pipes and poll at the sizes that the interface names, and in random states: poll says
  * that one can be read or written exactly if a read or a write of PIPE_BUF bytes does not give EAGAIN. Pipes hold
- * different amounts here and there: what is said is what holds for all.
+ * different amounts on the two systems: the program prints only what holds for all.
  */
 #include <limits.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ static void show_events(const char *what, int e)
         e & POLLERR ? " ERR" : "", e & POLLHUP ? " HUP" : "", e & POLLNVAL ? " NVAL" : "");
 }
 
-/* Until nothing more goes in; how much is in it. */
+/* Fills the pipe; returns how much is in it. */
 static long fill(int fd, size_t piece)
 {
     long all = 0, n;
@@ -45,7 +45,7 @@ static long drain(int fd, long most)
     return all;
 }
 
-/* A write that fits is whole, one of up to PIPE_BUF bytes that does not is nothing, and a longer one is a part. */
+/* A write that fits is whole, one of up to PIPE_BUF bytes that does not fit writes nothing, a longer one a part. */
 static void sizes(void)
 {
     static const size_t named[] = {
@@ -126,7 +126,7 @@ static void properties(uint32_t state, unsigned states)
         pipe(e);
         fcntl(e[0], F_SETFL, O_NONBLOCK);
         fcntl(e[1], F_SETFL, O_NONBLOCK);
-        bool at_edge = i % 4 == 0; /* full, but for as much as is named, or a byte more or less */
+        bool at_edge = i % 4 == 0; /* full, except for PIPE_BUF bytes, or a byte more or less */
         if (at_edge || random_word(&state) % 3)
             fill(e[1], PIPE_BUF);
         if (at_edge)
@@ -177,7 +177,7 @@ static void properties(uint32_t state, unsigned states)
 
 #define TURNS 6
 
-/* Writers at once, of up to PIPE_BUF bytes, are not mixed. */
+/* Simultaneous writes of up to PIPE_BUF bytes are not mixed. */
 static void not_mixed(void)
 {
     static const size_t of[] = {PIPE_BUF, PIPE_BUF - 1, 1, PIPE_BUF / 2 + 1};
@@ -219,8 +219,8 @@ static void not_mixed(void)
 }
 
 /*
- * The ticks of a grandchild are its grandparent's once both have been waited for; a pipe is held by what a child has
- * left.
+ * The ticks of a grandchild count for its grandparent once both have been waited for; a pipe stays open in a
+ * grandchild that is left.
  */
 static void generations(void)
 {

@@ -1,5 +1,5 @@
 /*
- * rename: every kind of name to every other, with and without a slash behind it; below itself; over what is open; in
+ * rename: every kind of name to every other, with and without a slash at its end; below itself; over open files; in
  * loops.
  */
 #include "names.h"
@@ -45,7 +45,7 @@ static void odd_names(void)
     SHOW_TREE("nothing else");
 }
 
-/* Folders within folders: what may not lie below itself. */
+/* Folders within folders: a folder may not move below itself. */
 static void folders(void)
 {
     static const char *const all[] = {"a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/n",   "a/b/n",     "a/b/../n",
@@ -73,7 +73,7 @@ static void folders(void)
         }
 }
 
-/* What is open stays what it was; what had the name is gone, or not. */
+/* An open file stays the same; the file that had the name is gone, or not. */
 static void open_files(void)
 {
     char back[8];
@@ -151,7 +151,7 @@ static void many(void)
         snprintf(from, sizeof from, "%u", i);
         judge_file(from);
     }
-    for (unsigned i = 0; i < 200 / judge_part; i++) { /* over others, and to what is nobody's */
+    for (unsigned i = 0; i < 200 / judge_part; i++) { /* over others, and to unused names */
         snprintf(from, sizeof from, "%u", i * 7 % 31);
         snprintf(to, sizeof to, "%u", i * 11 % 31);
         wrong += rename(from, to) && errno != ENOENT;

@@ -22,7 +22,7 @@ static void set(int which, rlim_t now, rlim_t most)
     setrlimit(which, &(struct rlimit){now, most});
 }
 
-/* fn in a child, which has the limits for itself. */
+/* Runs fn in a child, which has limits of its own. */
 static void in_child(const char *name, void (*fn)(void))
 {
     int status;
@@ -149,7 +149,7 @@ static void sizes(void)
     static char said[4096];
     int fd = open("sized", O_RDWR | O_CREAT | O_TRUNC, 0644), out = dup(1), held[2];
     fflush(stdout);
-    pipe(held); /* what is said may go to a file, which is limited, too */
+    pipe(held); /* output may go to a file, which is limited, too */
     dup2(held[1], 1);
     signal(SIGXFSZ, note);
     set(RLIMIT_FSIZE, 1000, RLIM_INFINITY);
@@ -191,7 +191,7 @@ static void sizes(void)
     SHOW(ferror(f) != 0);
     SHOW(fclose(f));
     int ends[2];
-    pipe(ends); /* is no file with a size */
+    pipe(ends); /* a pipe is no file with a size */
     set(RLIMIT_FSIZE, 0, RLIM_INFINITY);
     SHOW(write(ends[1], bytes, 100));
     SHOW(open("empty", O_WRONLY | O_CREAT, 0644) >= 0);
@@ -219,7 +219,7 @@ static void memory(void)
     char *some = mmap(0, MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *before = sbrk(0);
     SHOW_IF(some != MAP_FAILED);
-    set(RLIMIT_AS, 100 * 4096, RLIM_INFINITY); /* less than there is */
+    set(RLIMIT_AS, 100 * 4096, RLIM_INFINITY); /* less than is in use */
     SHOW_IF(mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == ENOMEM);
     SHOW_IF(sbrk(MB) == (void *)-1 && errno == ENOMEM);
     SHOW_IF(sbrk(0) == before);
@@ -246,7 +246,7 @@ static void data(void)
     SHOW_IF(sbrk(MB) != (void *)-1);
 }
 
-/* So many frames of 4 KB. */
+/* Recurses through so many frames of 4 KB. */
 static int deep(int n)
 {
     volatile char frame[4096];
@@ -278,7 +278,7 @@ static void time_signals(void)
     signal(SIGXCPU, note);
     got = 0;
     getrlimit(RLIMIT_CPU, &l);
-    set(RLIMIT_CPU, 0, l.rlim_max); /* a second, as nobody can have none */
+    set(RLIMIT_CPU, 0, l.rlim_max); /* a second, as no limit can be shorter */
     for (clock_t began = clock(); !got && clock() - began < 3 * CLOCKS_PER_SEC;)
         ;
     SAY("signal", "%s", judge_signal(got));

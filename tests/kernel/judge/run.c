@@ -1,10 +1,10 @@
 /*
  * run FOLDER WORK FAMILY:PART...: runs the programs FOLDER/FAMILY PART, each in a new folder WORK/FAMILY, with its
- * output in WORK/FAMILY.out and, as its last line, how it ended. How long each took, and what of that of a processor,
- * is said on standard error.
+ * output in WORK/FAMILY.out and, as its last line, how it ended. Prints on standard error how long each took, and how
+ * much processor time.
  *
  * A program writes into a pipe: a line into a file takes five times as long. The console
- * is no session's terminal, so each may take it.
+ * is no session's terminal, so each may acquire it.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static long milliseconds_of(struct timeval t)
     return (long)t.tv_sec * 1000 + t.tv_usec / 1000;
 }
 
-/* In a process of its own: the family's, and its end in one line. What it leaves behind may keep the pipe open. */
+/* In a process of its own: runs the family, and prints its end in one line. Its children may keep the pipe open. */
 static void family(const char *program, const char *part, int to)
 {
     struct timespec begin, end;
@@ -43,7 +43,7 @@ static void family(const char *program, const char *part, int to)
         fails("fork");
     if (!child) {
         int in = open("/dev/null", O_RDONLY);
-        setsid(); /* what it sends its group is not for others */
+        setsid(); /* its signals to its group must not reach others */
         dup2(in, 0);
         dup2(to, 1);
         close(in);
@@ -72,7 +72,7 @@ static size_t last_line(const char *text, size_t n)
     return n;
 }
 
-/* The last line is there, and whole. */
+/* Whether the last line is there, and complete. */
 static int is_over(const char *text, size_t n)
 {
     size_t at = n && text[n - 1] == '\n' ? last_line(text, n - 1) : n;
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
             size_t whole = over ? n : n > sizeof text / 2 ? last_line(text, n) : 0;
             if (write(fd, text, whole) != (ssize_t)whole)
                 fails(out);
-            if (whole) /* else the C library moves it to where it is */
+            if (whole) /* else the C library moves the offset back */
                 memmove(text, text + whole, n -= whole);
         }
         waitpid(keeper, 0, 0);

@@ -33,7 +33,7 @@ __attribute__((format(printf, 1, 2))) static inline void say(const char *format,
         _exit(99);
 }
 
-/* What a call gave: its result if it is the same everywhere, or the error's name. */
+/* What a call returned: its result if that is the same everywhere, or the error's name. */
 #define SAID(call)                                    \
     do {                                              \
         errno = 0;                                    \
@@ -44,7 +44,7 @@ __attribute__((format(printf, 1, 2))) static inline void say(const char *format,
             say("%s: %ld", #call, result_);           \
     } while (0)
 
-/* The same of a call whose result differs: whether it is above 0, 0, or an error. */
+/* The same for a call whose result differs: whether it is above 0, 0, or an error. */
 #define SAID_SIGN(call)                                   \
     do {                                                  \
         errno = 0;                                        \

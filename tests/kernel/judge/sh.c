@@ -1,4 +1,4 @@
-/* sh FILE: what execvp needs of a shell for what is no program: `exit N` in the file's first line. */
+/* sh FILE: what execvp needs of a shell for a file that is no program: `exit N` in the file's first line. */
 #include <stdio.h>
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /*
- * What a handler is told (siginfo), signals that are waited for, what children's ends and stops are told by, timers,
- * and pipes that nobody reads.
+ * What a handler is told (siginfo), waiting for signals, how ends and stops of children are reported, timers,
+ * and pipes without readers.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -164,7 +164,7 @@ static void children(void)
         if (!TAKEN)
             continue;
         pid_t id = pausing_child();
-        if (i) /* of a group of its own, whose parent is of the session */
+        if (i) /* in a group of its own, with a parent in the session */
             setpgid(id, id);
         kill(id, stops[i]);
         wait_for_signal();
@@ -286,7 +286,7 @@ static void awaited(void)
     number = sigtimedwait(&set, &i, &none);
     say("sigtimedwait: %s %s", judge_signal(number), code_name(number, i.si_code));
     SAID(sigtimedwait(&set, &i, &none));
-    pid_t id = child_of_interest = fork(); /* one that is ignored by default is kept while it is masked */
+    pid_t id = child_of_interest = fork(); /* a signal that is ignored by default stays pending while masked */
     if (!id) {
         milliseconds(3);
         _exit(3);

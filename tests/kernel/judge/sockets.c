@@ -1,6 +1,6 @@
 /*
- * Sockets: pairs, and streams and datagrams over the loop-back: what calls give in each state of a connection, what
- * poll says, which flags do what. Whatever has to come first is waited for.
+ * Sockets: pairs, and streams and datagrams over the loop-back: what calls return in each state of a connection, what
+ * poll says, which flags do what. The program waits for whatever has to come first.
  */
 #include <netinet/in.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ static void show_state(const char *what, int fd)
         p.revents & POLLERR ? " ERR" : "", p.revents & POLLHUP ? " HUP" : "");
 }
 
-/* Until there is something to be read. */
+/* Waits until there is something to read. */
 static int comes(int fd)
 {
     struct pollfd p = {fd, POLLIN, 0};
@@ -50,7 +50,7 @@ static unsigned port_of(int fd)
     return ntohs(of.sin_port);
 }
 
-/* What one that is connected can do; `to` is its other end, where `from` sends. */
+/* What a connected socket can do; `to` is its other end, which `from` sends to. */
 static void flags(const char *what, int from, int to)
 {
     say("%s", what);

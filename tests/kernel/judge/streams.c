@@ -1,5 +1,5 @@
 /*
- * Streams beside what they are made of: threads that share one, fork and execve with what is buffered, signals that
+ * Streams and what lies below them: threads that share one, fork and execve with buffered bytes, signals that
  * interrupt their reads and writes, descriptors that run out, stacks that do.
  */
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static void *writes_lines(void *arg)
     return 0;
 }
 
-/* Lines are whole, and none is missing, whoever flushes. */
+/* Lines are whole, and none is missing, whichever thread flushes. */
 static void threads_write(int buffering)
 {
     pthread_t t[THREADS];
@@ -89,7 +89,7 @@ static void *holds(void *arg)
     return 0;
 }
 
-/* What a thread keeps locked, others wait for. */
+/* Other threads wait for a stream that one keeps locked. */
 static void locked(void)
 {
     pthread_t t;
@@ -130,7 +130,7 @@ static void show_file(const char *name)
     fclose(f);
 }
 
-/* What is buffered belongs to both behind fork, and is lost with execve and _exit. */
+/* After fork, both have the buffered bytes; execve and _exit lose them. */
 static void forked(const char *self)
 {
     for (int how = 0; how < 4; how++) {
@@ -180,7 +180,7 @@ static void forked(const char *self)
     }
     say_wait("behind a seek", id, 0);
     SAID(fclose(f));
-    /* Descriptors of streams go over execve, but those that say not to. */
+    /* Descriptors of streams survive execve, except close-on-exec ones. */
     f = fopen("over", "w");
     FILE *closed = fopen("closed", "we");
     char number[2][16];
@@ -239,7 +239,7 @@ static void interrupted(void)
         SAID(fclose(f));
         handle(SIGALRM, SIG_DFL, 0);
     }
-    /* Into a pipe that nobody reads any more, and one that is full. */
+    /* Into a pipe without readers, and into a full one. */
     int ends[2];
     static char much[100000];
     pipe(ends);
@@ -398,7 +398,7 @@ static void *overflows(void *arg)
     return 0;
 }
 
-/* A stack that ends, and a handler that has another one: more than once. */
+/* A stack overflows, and the handler has another stack: more than once. */
 static void stacks(void)
 {
     struct sigaction action = {.sa_handler = trap, .sa_flags = SA_ONSTACK};

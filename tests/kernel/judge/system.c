@@ -1,5 +1,5 @@
 /*
- * What a program asks of the system, and what is made of paths: realpath, mkdtemp, mkfifo, preadv and its like, uname,
+ * Requests to the system, and operations on paths: realpath, mkdtemp, mkfifo, preadv and its like, uname,
  * getrandom, madvise, pathconf, sysconf.
  */
 #include <limits.h>
@@ -113,7 +113,7 @@ static void show_poll(const char *what, int fd)
         p.revents & POLLERR ? " ERR" : "", p.revents & POLLHUP ? " HUP" : "");
 }
 
-/* What each way to open one gives, and what it does to who has it already. */
+/* What each way to open a FIFO returns, and its effect on those that have it open already. */
 static void opened_fifos(void)
 {
     char text[16];
@@ -125,7 +125,7 @@ static void opened_fifos(void)
     SHOW(open("p", O_RDONLY | O_DIRECTORY));
     int reads = open("p", O_RDONLY | O_NONBLOCK | O_TRUNC | O_CREAT, 0600);
     SHOW_IF(reads >= 0);
-    SHOW(read(reads, text, 1)); /* nobody has written: the end */
+    SHOW(read(reads, text, 1)); /* no writer: end of file */
     show_poll("no writer yet", reads);
     int writes = open("way", O_WRONLY | O_NONBLOCK | O_APPEND);
     SHOW_IF(writes >= 0);
@@ -155,7 +155,7 @@ static void opened_fifos(void)
     show_poll("no reader", writes);
     SHOW(write(writes, "x", 1));
     reads = open("p", O_RDONLY | O_NONBLOCK);
-    SHOW(write(writes, "+", 1)); /* what was in it is, while anybody has it */
+    SHOW(write(writes, "+", 1)); /* it keeps its bytes while it is open anywhere */
     SHOW(read(reads, text, 16));
     SHOW_BYTES("read", text, 5);
     SHOW(close(reads));
@@ -164,7 +164,7 @@ static void opened_fifos(void)
     SHOW_IF(both >= 0);
     SHOW(write(both, "gone", 4));
     show_poll("both", both);
-    SHOW(close(both)); /* nobody has it, and so nothing is in it */
+    SHOW(close(both)); /* no longer open anywhere, so it is empty */
     reads = open("p", O_RDONLY | O_NONBLOCK);
     SHOW(read(reads, text, 16));
     SHOW(close(reads));
@@ -205,7 +205,7 @@ static void awaited_fifos(void)
     SHOW(open("p", O_RDONLY));
     ualarm(10000, 0);
     SHOW(open("p", O_WRONLY));
-    SHOW(open("p", O_WRONLY | O_NONBLOCK)); /* who was interrupted is no reader */
+    SHOW(open("p", O_WRONLY | O_NONBLOCK)); /* the interrupted open left no reader */
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, 0);
     fflush(stdout);

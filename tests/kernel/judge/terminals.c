@@ -1,9 +1,9 @@
 /*
- * Terminals that hang up: what processes of a session get whose leader has ended, which were reading then, or read,
- * write, poll and ask afterwards; in its foreground and its background, with SIGHUP handled and ignored.
+ * Terminals that hang up: what processes of a session get after its leader has ended, if they were reading then, or
+ * read, write, poll and query afterwards; in its foreground and its background, with SIGHUP handled and ignored.
  *
- * Here that is the console, each time anew. On Linux they are pseudo-terminals that the judge has opened, as TERMINALS
- * lists them; such a one stays when its leader ends: the judge hangs it up when it is sent a form feed.
+ * Here the terminal is the console, each time anew. On Linux it is a pseudo-terminal that the judge has opened, from
+ * the list TERMINALS; that stays when its leader ends: the judge hangs it up when it receives a form feed.
  */
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -104,7 +104,7 @@ static void session(int number, bool background, bool ignores, bool reads)
         handle(SIGHUP, note, 0);
         SAID(setsid() == getpid());
         SAID(ioctl(tty, TIOCSCTTY, 0));
-        SAID(ioctl(tty, TIOCSCTTY, 0)); /* it is already */
+        SAID(ioctl(tty, TIOCSCTTY, 0)); /* it is that already */
         SAID(tcgetpgrp(tty) == getpid());
         SAID(tcsetpgrp(tty, getpid()));
         pid_t id = fork();

@@ -1,5 +1,5 @@
 /*
- * POSIX's threads: locks that exclude whom they are to exclude, waits that end at a time, what fork does with handlers.
+ * POSIX's threads: locks that exclude other threads, waits that end at a time, what fork does with handlers.
  */
 #include <poll.h>
 #include <semaphore.h>
@@ -100,7 +100,7 @@ static void excluded(void)
         pthread_create(&thread, 0, tries, 0);
         pthread_join(thread, 0);
         pthread_mutex_unlock(&mutex);
-        if (!write) /* the one that it tried */
+        if (!write) /* the lock that it tried */
             pthread_rwlock_unlock(&rw);
         say("unlock: %s", judge_error(pthread_rwlock_unlock(&rw)));
     }
@@ -183,7 +183,7 @@ static void count(int number)
     handled++;
 }
 
-/* Sleeping until a time, and waits with a mask of their own. */
+/* Sleeping until a time, and waits with their own signal mask. */
 static void times(void)
 {
     struct timespec t, now;

@@ -1,4 +1,4 @@
-/* Timers: timer_create and its like, what their signals tell, and what of them goes over fork and execve. */
+/* Timers: timer_create and its like, what their signals carry, and what of them survives fork and execve. */
 #include <sys/time.h>
 
 #include "say.h"
@@ -71,7 +71,7 @@ static void once(clockid_t clock)
     SAID(timer_settime(t, 0, &to, &old));
     say("before: %d %ld", ms_of(old.it_value) > 4000 && ms_of(old.it_value) <= 5000, ms_of(old.it_interval));
     say_timer("stopped", t, 0, 0);
-    /* Until a time, which is to come, or was. */
+    /* Until a time in the future, or in the past. */
     clock_gettime(clock, &to.it_value);
     to.it_interval = (struct timespec){0};
     to.it_value.tv_nsec += 20000000;
@@ -91,7 +91,7 @@ static void once(clockid_t clock)
     SAID(timer_getoverrun(t));
 }
 
-/* Again and again; what comes while the signal is pending is counted. */
+/* Again and again; expirations while the signal is pending are counted. */
 static void again(void)
 {
     timer_t t = made(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGUSR1, -5),
@@ -138,7 +138,7 @@ static void handlers(void)
     SAID(timer_settime(t, 0, &to, 0));
     for (int i = 0; i < 3; i++)
         SAID(read(ends[0], &c, 1));
-    /* A child has none of it, nor has a program that is executed. */
+    /* A child has no timers, nor has an executed program. */
     handled = 0;
     pid_t id = fork();
     if (!id) {

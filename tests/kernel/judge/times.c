@@ -150,7 +150,7 @@ static void set_old(const char *path)
         perror("utimes");
 }
 
-/* Which of a file's times are others than before. */
+/* Which of a file's times have changed. */
 static void show_changes(const char *function, const char *what, const char *path, time_t changed)
 {
     struct stat s;
@@ -159,7 +159,7 @@ static void show_changes(const char *function, const char *what, const char *pat
               s.st_ctime == changed ? "" : "c");
 }
 
-/* All of them after one sleep, as what status changed is told by the clock alone: a file of its own for each. */
+/* All of them after one sleep, as only the clock shows a change of status: each has its own file. */
 static void files(void)
 {
     enum { CALLS = sizeof of_files / sizeof of_files[0] };
@@ -176,7 +176,7 @@ static void files(void)
             perror(name);
     }
     sleep(1);
-    usleep(100000); /* a system's clock of files may be late by a tick of its own */
+    usleep(100000); /* a system's clock for file times may be late by its tick */
     for (unsigned i = 0; i < CALLS; i++) {
         snprintf(name, sizeof name, "%u", i);
         if (chdir(name))
@@ -336,7 +336,7 @@ static void set_times(void)
     SHOW_IF(s.st_mtime == 6);
 }
 
-/* What is stored through a mapping. */
+/* Stores through a mapping. */
 static void mapped(void)
 {
     struct stat s;

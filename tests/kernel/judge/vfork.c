@@ -1,6 +1,6 @@
 /*
- * vfork, whose child runs in its parent's memory, and what of a process is not of that memory: descriptors,
- * folder, masks, handlers. Then a tree of such children that do things at random.
+ * vfork, whose child runs in its parent's memory, and the state of a process outside that memory: descriptors,
+ * folder, masks, handlers. Then a tree of such children that act at random.
  */
 #include <semaphore.h>
 #include <sys/mman.h>
@@ -121,7 +121,7 @@ static void executes(const char *self)
     }
     say_wait("fails to", id, 0);
     say("%s", judge_error(shared));
-    /* The parent goes on when the child executes, not when that ends. */
+    /* The parent continues when the child executes, not when it ends. */
     char *const waits[] = {(char *)self, "wait", 0};
     id = vfork();
     if (!id) {
@@ -133,7 +133,7 @@ static void executes(const char *self)
     say_wait("runs", id, 0);
 }
 
-/* Signals for who waits for a child that it lends its memory to. */
+/* Signals to a parent that waits for a child in its memory. */
 static void signals(void)
 {
     int ends[2];
@@ -151,7 +151,7 @@ static void signals(void)
     }
     say("handled before %d, now %d", shared, handled[0]);
     say_wait("sends", id, 0);
-    /* One without a handler ends it at once; its child goes on in the memory that is left to it. */
+    /* A signal without a handler ends it at once; its child continues in the memory. */
     static const int fatal[] = {SIGTERM, SIGKILL, SIGALRM};
     for (volatile unsigned i = 0; i < sizeof fatal / sizeof *fatal; i++) {
         if (!TAKEN)
@@ -292,7 +292,7 @@ static void threads(const char *self)
         if (which == 1) { /* its child lives on */
             SAID(kill(l->child, SIGKILL));
         }
-        SAID(read(alive[0], &c, 1)); /* nobody holds the pipe any more */
+        SAID(read(alive[0], &c, 1)); /* no process holds the pipe any more */
         close(alive[0]);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * Waits that are interrupted: each kind of wait, with a limit and without, is met by a stop and a continue, an ignored
- * signal, a handler with SA_RESTART and one without. What the wait gives, and how often the handler ran, is printed.
+ * Waits that are interrupted: each kind of wait, with a limit and without, gets a stop and a continue, an ignored
+ * signal, a handler with SA_RESTART and one without. Prints what the wait returns, and how often the handler ran.
  */
 #include <limits.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ static const char *const event_names[] = {"stop and continue", "an ignored signa
 
 static int pipe_of[2];
 
-/* In the child. It is over after LIMIT ms, or when a byte comes. */
+/* In the child. It ends after LIMIT ms, or when a byte comes. */
 #define LIMIT 60
 static int waits(enum wait which)
 {
@@ -104,7 +104,7 @@ static void one(enum wait which, enum event event)
     if (!soon && which != NANOSLEEP && which != POLL_LIMIT && which != SELECT_LIMIT && which != SIGSUSPEND &&
         which != SEM)
         write(pipe_of[1], "x", 1);
-    if (!soon && (which == SIGSUSPEND || which == SEM)) { /* nothing else ends it */
+    if (!soon && (which == SIGSUSPEND || which == SEM)) { /* nothing else ends the wait */
         kill(id, SIGKILL);
         waitpid(id, 0, 0);
         say("%s, %s: waits on", wait_names[which], event_names[event]);
@@ -123,7 +123,7 @@ static void one(enum wait which, enum event event)
     }
 }
 
-/* Limits that are none, or none that there are. */
+/* No limit, and invalid limits. */
 static void limits(void)
 {
     struct timespec t = {0};

@@ -29,7 +29,7 @@ static int pipes(void)
     return write(ends[1], "text", 4) == 4 && read(ends[0], text, sizeof text) == 4;
 }
 
-/* Each page is a fault, and takes and gives back memory of the kernel's. */
+/* Each page faults, and allocates and frees kernel memory. */
 static int maps(void)
 {
     char *page = mmap(0, 8 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*call)(void);
-        int times; /* what is short is done more often */
+        int times; /* short calls are repeated more often */
     } ways[] = {{"id", asks_for_its_id, 8}, {"read", reads, 8},           {"pipe", pipes, 1},
                 {"map", maps, 1},           {"alarm", sets_its_alarm, 8}, {"signal", signals, 1}};
     signal(SIGUSR1, handler);

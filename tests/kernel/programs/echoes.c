@@ -1,5 +1,5 @@
 /*
- * What comes to port 7 goes back, of datagrams and of one connection after the other, until a datagram says `end`:
+ * Echoes what comes to port 7, datagrams and one connection after the other, until a datagram says `end`:
  * prints @echoes connections=... bytes=... datagrams=... longest=...
  */
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /*
- * files [FOLDER [LOCKS FILES]]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the
- * host to read; with as many locks of ranges, and at most 1000 mapped files, at a time. Prints a line for each check
- * that fails, and "files: N checks".
+ * files [FOLDER [LOCKS FILES]]: POSIX's calls on files and names, in FOLDER (/), whose results stay there for the
+ * host to read; with LOCKS locks of ranges, and FILES mapped files, at most 1000, at a time. Prints a line for each
+ * check that fails, and "files: N checks".
  */
 #include <dirent.h>
 #include <errno.h>
@@ -153,7 +153,7 @@ static void attributes(void)
     CHECK(!fchown(its, 11, -1) && !stat("data", &s) && s.st_uid == 11 && s.st_gid == 9 && (s.st_mode & 0777) == 0751);
     CHECK(!fchown(its, 7, 9) && !fchmod(its, 0644) && !close(its) && fchmod(its, 0600) < 0 && errno == EBADF);
     FAILS(access("data", X_OK), EACCES);
-    const struct timeval far[2] = {{.tv_sec = INT32_MAX}, {.tv_sec = 1ll << 32}}; /* as late as a file can have it */
+    const struct timeval far[2] = {{.tv_sec = INT32_MAX}, {.tv_sec = 1ll << 32}}; /* the latest that a file can have */
     CHECK(!utimes("data", far) && !stat("data", &s) && s.st_atime == INT32_MAX && s.st_mtime >= INT32_MAX);
     CHECK(!utimes("data", both) && !stat("data", &s) && s.st_atime == 1000 && s.st_mtime == 2000);
     CHECK(umask(077) == 022 && umask(022) == 077);
@@ -182,7 +182,7 @@ static void places(const char *folder)
     sync();
 }
 
-/* What is stored through a mapping and what is written are seen both ways, and by a child. */
+/* Stores through a mapping and writes are seen both ways, and by a child. */
 static void maps(void)
 {
     static char back[6000];
@@ -219,7 +219,7 @@ static int locked(int fd, int command, int type, int start, int length)
     return error ? error : l.l_type;
 }
 
-/* Locks of ranges, seen by a child; and those that go with a descriptor, of which another process waits. */
+/* Locks of ranges, seen by a child; and those released with a descriptor, which another process waits for. */
 static void record_locks(void)
 {
     int fd = open("locked", O_CREAT | O_RDWR, 0644), reader = open("locked", O_RDONLY), status, way[2];
@@ -243,12 +243,12 @@ static void record_locks(void)
     }
     CHECK(read(way[0], &byte, 1) == 1);
     FAILS(locked(fd, F_SETLK, F_WRLCK, 25, 1), EAGAIN);
-    CHECK(!close(reader)); /* and all that this process has of the file */
+    CHECK(!close(reader)); /* which releases all this process's locks of the file */
     CHECK(wait(&status) == child && !status && locked(fd, F_SETLK, F_WRLCK, 0, 0) == F_WRLCK);
     CHECK(!close(fd) && !close(way[0]) && !close(way[1]) && !unlink("locked"));
 }
 
-/* Locks, and mapped files, are as many as memory carries; all of them can be had again. */
+/* Locks, and mapped files, are limited only by memory; all of them can be had again. */
 static void many(int locks, int files)
 {
     static char *at[1000];
@@ -279,7 +279,7 @@ static void many(int locks, int files)
     CHECK(!wrong && !chdir("..") && !rmdir("many"));
 }
 
-/* Who waits for a lock by a descriptor that his process closes meanwhile has none in the end: it would be nobody's. */
+/* A thread waiting for a lock by a descriptor that its process closes meanwhile gets none: it would have no owner. */
 static void *waits_for_lock(void *arg)
 {
     int fd = *(int *)arg;
@@ -299,7 +299,7 @@ static void lock_of_a_closed_descriptor(void)
         usleep(5000);
         CHECK(!close(mine) && write(way[1], "x", 1) == 1 && !pthread_join(waiter, 0) && given == EBADF);
         CHECK(write(way[1], "y", 1) == 1);
-        usleep(5000); /* so that it is not its end that gives a lock back */
+        usleep(5000); /* so that its end is not what releases a lock */
         _exit(failed != 0);
     }
     CHECK(read(way[0], &byte, 1) == 1 && byte == 'x' && locked(fd, F_SETLK, F_UNLCK, 0, 0) == F_UNLCK);

@@ -1,5 +1,5 @@
 /*
- * Calls of the C library with values by seed, for a comparison of two libraries: what each call gives is a line, and a
+ * Calls of the C library with values by seed, for a comparison of two libraries: each call's result is a line, and a
  * block of calls prints the hash of its lines, or the lines themselves.
  *
  *   libc_sweep FAMILY FIRST COUNT BLOCK [lines FILE]
@@ -62,7 +62,7 @@ static void add(const void *bytes, size_t n)
 
 static void number(long long n)
 {
-    /* Not by printf, which is tried here. */
+    /* Not by printf, which is under test here. */
     char digits[24], *p = digits + sizeof digits;
     unsigned long long rest = n < 0 ? -(unsigned long long)n : (unsigned long long)n;
     *--p = ' ';

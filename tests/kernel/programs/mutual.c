@@ -1,8 +1,8 @@
 /*
  * mutual ROUNDS STEPS: nodes that create tasks on each other at the same time (kernel/task/task.h). A task of node 0
- * has a child on each other node, which is asked, from node 0, to have a child on node 0, and on the node behind its
+ * has a child on each other node, which node 0 asks to create a child on node 0, and on the node after its
  * own; so each node's kernel waits for the others' while these wait for it. All grandchildren read memory of the first
- * task, by way of their parents, and say its sum. Exits with 0, or says what is not so. With run=remote.
+ * task, by way of their parents, and report its sum. Exits with 0, or prints what is wrong. With run=remote.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int fails(const char *what, uint32_t node, int error)
     return 1;
 }
 
-/* Children of the tasks on the other nodes, all asked for before the first answer is awaited. */
+/* Children of the tasks on the other nodes, all requested before waiting for the first answer. */
 static int ask(const int *child, uint32_t nodes, uint32_t answers)
 {
     for (uint32_t n = 1; n < nodes; n++)

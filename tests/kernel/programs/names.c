@@ -1,7 +1,7 @@
 /*
  * names FOLDER PROCESSES OPERATIONS SEED: processes make, link, rename and remove names at random, each in a folder of
- * its own beside a model of what comes of it, error by error, and between these all in one, where only what cannot be
- * at all is wrong. On any POSIX system with Linux's errors. Prints "names: N operations, 0 failed".
+ * its own beside a model of the results, error by error, and between these all in one folder, where only impossible
+ * results are wrong. On any POSIX system with Linux's errors. Prints "names: N operations, 0 failed".
  */
 #include <errno.h>
 #include <fcntl.h>

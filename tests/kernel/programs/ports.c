@@ -1,6 +1,6 @@
 /*
- * Ports of one task (kernel/ipc/port.h, space.h): rights of each kind, made and moved; queues; data out of line; what
- * is wrong is an error. Exits with 0, or says what is not so. With run=remote.
+ * Ports of one task (kernel/ipc/port.h, space.h): rights of each kind, made and moved; queues; data out of line; wrong
+ * arguments give errors. Exits with 0, or prints what is wrong. With run=remote.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static struct user_message receive(int name)
     return m;
 }
 
-/* Gives a name for a right to `port`, made in that way: it goes through `port` itself. */
+/* Returns a name for a right to `port`, made in that way: it goes through `port` itself. */
 static unsigned right_to(int port, unsigned how)
 {
     struct user_message m = message_to(port, USER_RIGHT_MAKE_SEND, 9);
@@ -91,7 +91,7 @@ static void rights(int port)
     CHECK("nor to be given back", port_deallocate(12345), -EINVAL);
 }
 
-/* Its receiver goes with messages in the queue, and with rights in these. */
+/* Its receiver is destroyed with messages in the queue, and with rights in these. */
 static void ends(int port)
 {
     int other = port_allocate();
@@ -168,7 +168,7 @@ static void pages_of_data(int port)
     CHECK("no such pages", message_send(&m, 0), -EFAULT);
 }
 
-/* What comes to any member comes to the set, from each in turn, and to nobody else. */
+/* Messages to any member go to the set, from each in turn, and to no other receiver. */
 static void port_sets(void)
 {
     int set = port_set_allocate(), member[3];
@@ -243,7 +243,7 @@ static void notifications(int port)
     CHECK("given back", port_deallocate((unsigned)other), 0);
 }
 
-/* The queue goes with it; who can send does not notice. */
+/* The queue moves with it; senders do not notice. */
 static void receive_rights(int port)
 {
     int moved = port_allocate();
@@ -341,7 +341,7 @@ static uint32_t below(uint32_t n)
     return (uint32_t)((uint64_t)chance_state * n >> 32);
 }
 
-/* Bytes of a task's memory, written, copied and given back by its port, beside a model of them. */
+/* Bytes of a task's memory, written, copied and freed by its port, beside a model of them. */
 static void memory_by_steps(uint32_t task, uint32_t at)
 {
     static uint8_t model[PAGES * PAGE], bytes[3 * PAGE];
@@ -361,7 +361,7 @@ static void memory_by_steps(uint32_t task, uint32_t at)
             CHECK("USER_VM_WRITE", task_vm_write(task, at + from, bytes, size), all ? 0 : -EFAULT);
             if (all)
                 memset(model + from, (int)step, size);
-            else /* what lies before the hole is written */
+            else /* bytes before the hole are written */
                 for (uint32_t i = from; i < from + size && there[i / PAGE]; i++)
                     model[i] = (uint8_t)step;
             break;

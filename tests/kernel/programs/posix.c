@@ -1,7 +1,7 @@
 /*
- * What programs expect of a C library and a Unix: each check is one line, and says the same of the host's (the test
- * runs it there too). argv[1] is a file of the lines "line 0" to "line 199", in a folder of which argv[2] is the path;
- * with a third argument a shell is there.
+ * What programs expect of a C library and a Unix: each check is one line, and passes on the host too (the test
+ * runs it there). argv[1] is a file of the lines "line 0" to "line 199", in the folder whose path is argv[2];
+ * with a third argument there is a shell.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -316,7 +316,7 @@ static pthread_key_t key;
 static unsigned count, begun, destroyed, turn;
 static __thread int own = 7;
 
-/* Long enough for the other threads to come meanwhile, who have to wait. */
+/* Long enough for the other threads to come meanwhile, which have to wait. */
 static void begin(void)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
@@ -357,7 +357,7 @@ static void *thread(void *argument)
     return (void *)(uintptr_t)(is_begun && pthread_getspecific(key) == value ? own : -1);
 }
 
-/* Gives back what it takes, one turn behind the other: two that share, of which each waits for the other. */
+/* Frees what it allocates, one turn after the other: two threads that share, and wait for each other. */
 static sem_t given, taken;
 
 static void *take_and_give(void *argument)
@@ -402,7 +402,7 @@ static void *says_last(void *to)
     return 0;
 }
 
-/* What ends with its last thread ends by exit: what that has printed is written out. */
+/* A process that ends with its last thread ends by exit: its output is flushed. */
 static void last_thread(void)
 {
     static FILE *to;
@@ -436,7 +436,7 @@ static void threads(void)
     CHECK(count == THREADS * ROUNDS && begun == 1 && destroyed == 0 + 1 + 2 && turn == 5 * THREADS && own == 7);
     CHECK(!pthread_setspecific(key, &count) && pthread_getspecific(key) == &count);
     CHECK(!pthread_key_delete(key) && !pthread_key_create(&key, 0) && !pthread_getspecific(key));
-    pthread_key_t keys[100]; /* and some that the library may want: POSIX has 128 at least */
+    pthread_key_t keys[100]; /* and the library may need some: POSIX has 128 at least */
     int wrong = 0;
     for (int i = 0; i < 100; i++)
         wrong += pthread_key_create(&keys[i], 0) || pthread_setspecific(keys[i], &keys[i]);

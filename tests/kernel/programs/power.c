@@ -1,8 +1,8 @@
 /*
  * power PROCESSES OPERATIONS SEED: processes make, write, append to, cut, rename, link, unlink and fsync files of their
- * own folders, and say of each operation in which cycles it began and ended. tests/kernel/power_cuts.py knows from that
- * what a power cut in between must leave. A file is of words that say whose they are; its name ends in its number. Half
- * of what is written is stored to pages that the file is mapped to; a mapping stays while other things happen to its
+ * own folders, and print for each operation the cycles in which it began and ended. tests/kernel/power_cuts.py derives
+ * what a power cut in between must leave. A file consists of words that name it; its name ends in its number. Half
+ * of the writes are stores to pages that the file is mapped to; a mapping stays during other operations on its
  * file, and msync acknowledges what fsync does.
  *
  *   op BEGIN END KIND FILE ...      write FIRST COUNT VERSION, cut WORDS, name PATH, unlink, sync, each with the file's
@@ -41,8 +41,8 @@ static unsigned process, made;
 static char text[LOG_BYTES];
 static unsigned used;
 
-static struct { /* the mapping that is there now, of a file that may be gone since */
-    const struct file *of; /* 0: nobody's */
+static struct { /* the current mapping, of a file that may have been removed since */
+    const struct file *of; /* 0: no file */
     void *at;
     size_t bytes;
 } mapping;
@@ -91,7 +91,7 @@ static void map(const struct file *f, int fd, size_t bytes)
         fail("mmap");
 }
 
-/* The file is made long enough first, by a hole; a mapping that reaches so far is used again. */
+/* The file is made long enough first, by a hole; a mapping that reaches that far is reused. */
 static void store_words(const struct file *f, int fd, unsigned at, unsigned n)
 {
     size_t end = (at + n) * sizeof *data;
@@ -164,7 +164,7 @@ static void unlink_file(struct file *f)
     SAY(begin, "unlink %u\n", f->number);
     f->number = 0;
     if (mapping.of == f)
-        mapping.of = 0; /* and stays, with what nobody can name any more */
+        mapping.of = 0; /* it stays, with a file that has no name any more */
 }
 
 static void one_thing(void)
@@ -203,7 +203,7 @@ int main(int count, char **words)
         mkdir(folder, 0755);
     }
     sync();
-    int turn[2]; /* a pipe with one byte in it, for whoever writes what it has done: a terminal mixes writes so long */
+    int turn[2]; /* a pipe with one byte in it, for the process that prints next: a terminal mixes long writes */
     if (pipe(turn) || write(turn[1], "", 1) != 1)
         return fprintf(stderr, "power: no pipe\n"), 2;
     printf("begin %lu\n", (unsigned long)cycles());

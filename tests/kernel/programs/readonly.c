@@ -1,5 +1,5 @@
 /*
- * readonly DEVICE: mounts it read-only, and makes each call that would change something there, or look at it. On the
+ * readonly DEVICE: mounts it read-only, and makes each call that would change something there, or read it. On the
  * device are a file f with "text", a folder d with a file x in it, and a symbolic link l to f.
  */
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
- * sharing ROUNDS SPREAD: memory that is written on all nodes (kernel/xmm/share.h). A task on each, this one among them,
+ * sharing ROUNDS SPREAD: memory that is written on all nodes (kernel/xmm/share.h). A task on each, this one included,
  * adds to counters in pages of all, passes a token round, writes its words into a page that others write, too, and
- * looks whether what it reads goes back; some copy the memory meanwhile, and look whether the copy is of one moment.
- * SPREAD 0: created one after the other. Exits with 0, or says what is not so. With run=remote.
+ * checks that no value it reads goes back; some copy the memory meanwhile, and check that the copy is of one moment.
+ * SPREAD 0: created one after the other. Exits with 0, or prints what is wrong. With run=remote.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define MOST 16 /* nodes */
 #define STACK 8192
 #define ANSWER_MS 5000
-#define TURN_CYCLES 200000000u /* until a turn comes; else somebody has gone */
+#define TURN_CYCLES 200000000u /* until a turn comes; else a task has ended */
 
 /* Each in a page of its own. */
 struct page {
@@ -38,7 +38,7 @@ static uint32_t wrong(const char *what, uint32_t is, uint32_t should)
     return 1;
 }
 
-/* What is written first is in a copy if what is written second is. */
+/* A copy that has the second write has the first one, too. */
 static uint32_t look_at_copy(void)
 {
     struct page *copy = (struct page *)copies;
@@ -49,7 +49,7 @@ static uint32_t look_at_copy(void)
     return first == second || first == second + 1 ? 0 : wrong("first in a copy", first, second);
 }
 
-/* One node after the other, so the two words are one node's to write. */
+/* One node after the other, so only one node writes the two words. */
 static uint32_t pass_on(uint32_t node)
 {
     for (uint32_t begin = cycles(); memory[TOKEN].word[0] % nodes != node; usleep(1000))
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     memory = mmap(0, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     if (nodes > MOST || port < 0 || memory == MAP_FAILED || set_bootstrap_port((uint32_t)port))
         return 1;
-    memory[MIXED].word[1] = 5; /* a page that is there, and others that are not */
+    memory[MIXED].word[1] = 5; /* a page that is present, and others that are not */
     int error = start(argc > 2 && atoi(argv[2]));
     if (error)
         return (int)wrong("children", (uint32_t)-error, 0);

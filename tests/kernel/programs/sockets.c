@@ -1,6 +1,6 @@
 /*
- * What calls on sockets answer when nobody is at the other end, and odd arguments: prints what is not so, and ends with
- * 1.
+ * What calls on sockets return without a peer at the other end, and with odd arguments: prints what is wrong, and exits
+ * with 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static void connecting(void)
     expect("close", close(fd), 0);
 }
 
-/* What getaddrinfo answers, with the first address and port. */
+/* What getaddrinfo returns, with the first address and port. */
 static void resolves(const char *name, const char *service, int flags, int answer, in_addr_t address, unsigned port)
 {
     struct addrinfo hints = {.ai_flags = flags, .ai_family = AF_INET}, *found = 0;
@@ -184,7 +184,7 @@ static struct user_net_status status_of(int fd)
     return status;
 }
 
-/* What the network has in use: a connection more for each socket, and buffers for what nobody has read. */
+/* What the network has in use: one more connection for each socket, and buffers for unread bytes. */
 static void network_status(void)
 {
     struct sockaddr_in of;
@@ -219,7 +219,7 @@ static void network_status(void)
     expect("close", close(fd) | close(from) | close(to) | close(pipes[0]) | close(pipes[1]), 0);
 }
 
-/* Datagrams to this host itself, and to nobody. */
+/* Datagrams to this host itself, and to an unused port. */
 static void datagrams(void)
 {
     struct sockaddr_in of, from;
@@ -267,7 +267,7 @@ static void datagrams(void)
     expect("close", close(fd) | close(other), 0);
 }
 
-/* A pair: both ways, its end, and what is no pair. */
+/* A pair: both ways, its end, and invalid kinds of pairs. */
 static void pair(void)
 {
     int fd[2], there;
@@ -304,7 +304,7 @@ static void pair(void)
     expect("close", close(fd[0]), 0);
 }
 
-/* Datagrams longer than a frame cross the loop-back as they were, and one to all hosts comes to this one, too. */
+/* Datagrams longer than a frame cross the loop-back unchanged, and a broadcast comes to this host, too. */
 static void long_datagrams(void)
 {
     static const unsigned sizes[] = {1472, 1473, 8192, 65507};

@@ -2,9 +2,9 @@
  * storm SEED ROUNDS PROCESSES THREADS [scarce]: processes of several threads, each of which makes ROUNDS steps at
  * random: maps, frees and protects pages of its own and ones that all threads of its process use at the same time;
  * forks children that end, are ended, or borrow the memory; duplicates descriptors onto each other; writes to and reads
- * from pipes out of pages that others take away; sends signals; waits for a lock. Whatever is in a page is 0 or of a
- * process that may write there: no other's is ever seen. With `scarce` memory may be out: calls fail, and a process may
- * end by SIGBUS. Prints a line for each thing that is wrong, and
+ * from pipes out of pages that others unmap; sends signals; waits for a lock. A page's contents are 0 or from a
+ * process that may write there: no other's contents are ever seen. With `scarce` memory may be out: calls fail, and a
+ * process may end by SIGBUS. Prints a line for each error, and
  *
  *   storm: N steps, N wrong
  */
@@ -24,7 +24,7 @@
 
 #define PAGE 4096u
 #define SLOTS 6
-#define SLOTS_AT 0x30000000 /* where nothing is put that asks for no place */
+#define SLOTS_AT 0x30000000 /* where no mapping without a fixed address is put */
 #define MOST 8 /* threads, and processes */
 #define FIRST 10 /* descriptors that are duplicated onto each other: two ends of a pipe */
 #define DESCRIPTORS 4
@@ -37,7 +37,7 @@ static struct common *common;
 static unsigned me, rounds, thread_count, process_count, scarce;
 static uint32_t
     tag; /* of what this process, or a child that it has forked, writes: each word has it in its upper half */
-static char *slots;  /* that all threads use */
+static char *slots;  /* used by all threads */
 static volatile uint32_t caught, counter;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread sigjmp_buf back;
@@ -81,7 +81,7 @@ static void faults(int number)
     signal(number, SIG_DFL); /* again, and for good */
 }
 
-/* What follows may fault, once: 0 before, 1 after it has. */
+/* What follows may fault, once: returns 0 before, 1 after the fault. */
 #define TRY (may_fault = 1, !sigsetjmp(back, 1))
 
 static int is_ours(uint32_t word)
@@ -121,7 +121,7 @@ static void own_pages(void)
     IS(!munmap((void *)at, pages * PAGE) || scarce, 1);
 }
 
-/* All threads do this to the same pages: what one writes another takes away, or makes read-only. */
+/* All threads do this to the same pages: another thread unmaps what one writes, or makes it read-only. */
 static void common_pages(void)
 {
     char *slot = slots + below(SLOTS) * PAGE;
@@ -144,7 +144,7 @@ static void common_pages(void)
     }
 }
 
-/* From pages that may go meanwhile, and into such, through descriptors that change meanwhile. */
+/* From and into pages that may be unmapped meanwhile, through descriptors that change meanwhile. */
 static void pipes(void)
 {
     int from = FIRST + (int)below(DESCRIPTORS), to = FIRST + (int)below(DESCRIPTORS);

@@ -1,6 +1,6 @@
 /*
- * swapped PAGES ROUNDS: as many pages, all of them written, beside files that are written and read: more than main RAM
- * has, so that most of them are at the default pager. A child shares half of it and writes on.
+ * swapped PAGES ROUNDS: PAGES pages, all of them written, beside files that are written and read: more than main RAM
+ * has, so that most of them are at the default pager. A child shares half of them and continues writing.
  *
  *   swapped: PAGES pages, ROUNDS rounds, N wrong
  */
@@ -40,7 +40,7 @@ static void check_all(uint32_t first, uint32_t end, uint32_t round)
             wrong += memory[p * WORDS + at] != value(p, round, at);
 }
 
-/* From and to pages of which some are at the pager: the file system is called with them. */
+/* From and to pages of which some are at the pager: the file system gets them as arguments. */
 static void use_file(const char *name, uint32_t seed)
 {
     for (uint32_t i = 0; i < PIECE; i++)
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     uint32_t rounds = (uint32_t)atoi(argv[2]);
     if (argc != 3 || !(memory = malloc(pages * PAGE)))
         return 2;
-    /* The file that pages go to is not to be changed, whatever it is called. */
+    /* The swap file must not be changed, whatever its name. */
     int fd = open("/swap", O_RDWR);
     if (fd >= 0 && (write(fd, "x", 1) != -1 || errno != ETXTBSY || ftruncate(fd, 0) != -1 || errno != ETXTBSY))
         wrong++;

@@ -37,7 +37,7 @@ static void jobs(int tty)
     CHECK(ioctl(0, TIOCSCTTY) < 0 && errno == EPERM); /* this does not */
 }
 
-/* A key that sends a signal interrupts a read that does not begin again. */
+/* A key that sends a signal interrupts a read that is not restarted. */
 static void interrupted(void)
 {
     struct sigaction action = {.sa_handler = handler};
@@ -62,7 +62,7 @@ static void keys(void)
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 1;
     CHECK(!tcsetattr(0, TCSANOW, &raw));
-    CHECK(read(0, got, sizeof got) == 0); /* nobody types for a tenth of a second */
+    CHECK(read(0, got, sizeof got) == 0); /* no key is typed for a tenth of a second */
     CHECK(!tcsetattr(0, TCSADRAIN, &first));
     fcntl(0, F_SETFL, O_NONBLOCK);
     CHECK(read(0, got, sizeof got) < 0 && errno == EAGAIN);
@@ -74,7 +74,7 @@ static void keys(void)
     CHECK(read(0, got, sizeof got) == 3 && !memcmp(got, "xy\n", 3));
 }
 
-/* What is written while output is stopped waits. */
+/* Writes wait while output is stopped. */
 static void stopped(void)
 {
     int n;

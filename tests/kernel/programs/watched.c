@@ -1,4 +1,4 @@
-/* Something of a process for a debugger to look at. It ends when the debugger sets `done`. */
+/* State of a process for a debugger to inspect. It ends when the debugger sets `done`. */
 #include <unistd.h>
 
 volatile int done;
