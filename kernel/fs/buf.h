@@ -14,9 +14,9 @@
  *
  * Locking, in this order; attempts against it are conditional only:
  *
- * buffer          a blocking lock: contents and the fields below `lock`; held across I/O, disowned across
+ *   buffer          a blocking lock: contents and the fields below `lock`; held across I/O, disowned across
  *                   asynchronous I/O
- * hash chain      a blocking lock each: which buffers are on the chain, and their device and sector
+ *   hash chain      a blocking lock each: which buffers are on the chain, and their device and sector
  *   free lists      mach: bfreelist_lock, one blocking lock; buckets and shared: each chain's lock guards a free list
  *                   of its own
  *

@@ -2,12 +2,12 @@
  * The ext2 file system in the kernel, in these files:
  *
  *   ext2_mount.c   superblock and groups: mount, sync, unmount
- * ext2_alloc.c   allocation of blocks and inodes: two builds
+ *   ext2_alloc.c   allocation of blocks and inodes: two builds
  *   ext2_inode.c   the table of inodes in memory, read and written
- * ext2_bmap.c    maps a file's blocks to the device's; truncation
- * ext2_dir.c     directory entries
- * ext2_ops.c     vnode operations (vnode.h)
- * ext2_journal.c replays a journal at mount
+ *   ext2_bmap.c    maps a file's blocks to the device's; truncation
+ *   ext2_dir.c     directory entries
+ *   ext2_ops.c     vnode operations (vnode.h)
+ *   ext2_journal.c replays a journal at mount
  *   ext2_transaction.c   the journal that this kernel writes
  *   ext2_handle.c  files by inode and generation, for NFS
  *

@@ -7,10 +7,10 @@
  * changed are pinned in the cache. ext2_commit, at fsync, sync, and when there is no room for another operation, waits
  * until no thread is between the two, and then writes, in this order:
  *
- * delayed contents, and a flush
- * descriptors and blocks, and the revoked blocks, to the log, and a flush
+ *   delayed contents, and a flush
+ *   descriptors and blocks, and the revoked blocks, to the log, and a flush
  *   the commit block, and a flush
- * then the buffers become delayed writes
+ *   then the buffers become delayed writes
  *
  * When the log has no room for another transaction, all of these are written, and the log is emptied (checkpoint).
  *

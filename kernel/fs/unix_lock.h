@@ -6,7 +6,7 @@
  *   cache_lock    the level SPL_BIO: 4.3BSD's splbio                  a blocking lock: hash chains and free lists of
  *                                                                     buffers
  *   table_lock    nothing                                             a blocking lock: inode table, allocation on disk
- * buf_lock      a busy flag; a thread that needs the buffer sleeps  a blocking lock, read/write in the build
+ *   buf_lock      a busy flag; a thread that needs the buffer sleeps  a blocking lock, read/write in the build
  *                                                                     buffers=shared
  *
  * In the serial kernel, a thread in the file system is on the master (sched/master.h): one thread at a time, until it

@@ -2,9 +2,9 @@
  * Shared by the files of vm/ only: the layout of maps, regions and objects. README.md explains the ideas; this file
  * says which lock guards what.
  *
- * map->lock            the list of regions and their fields; faults share it
+ *   map->lock            the list of regions and their fields; faults share it
  *   family->lock         all objects of the family: their pages, what they shadow, their references
- * controls_lock        which object has which number (pager.c); taken before a family's lock
+ *   controls_lock        which object has which number (pager.c); taken before a family's lock
  *   families_lock        keeps an object and its family from going while the page-out daemon looks at them (pageout.c);
  *   last pmaps, pages, zones  pmap.h, mem/page.h: last, too
  *

@@ -5,10 +5,10 @@
  *
  * `address` and `size` are rounded outwards to whole pages. A range outside of [VM_BEGIN, VM_END), or one that wraps
  * around, is -EINVAL; an address in no region is -EFAULT, but vm_deallocate skips holes. Other errors:
- * -ENOMEM  memory is out, or would be if all promised memory were used (vm_promise), or no address is free
- * -EACCES  the region's rights, or the most that they may become, do not suffice
- * -EEXIST  the range is in use
- * -EIO     the pager could not supply the page
+ *   -ENOMEM  memory is out, or would be if all promised memory were used (vm_promise), or no address is free
+ *   -EACCES  the region's rights, or the most that they may become, do not suffice
+ *   -EEXIST  the range is in use
+ *   -EIO     the pager could not supply the page
  *
  * Any of these calls may sleep: call them from threads, without a simple lock. Several threads may call them at once.
  *

@@ -3,10 +3,10 @@
  * (vm/pager.h), the object that this one shadows, or none, which means pages of 0.
  *
  * How a copy is made depends on the object (vm/README.md draws both):
- * symmetric   both mappings keep the object, which is not written any more; the first writer gets a new object that
- * shadows it. For memory of 0, whose identity does not matter.
+ *   symmetric   both mappings keep the object, which is not written any more; the first writer gets a new object that
+ *               shadows it. For memory of 0, whose identity does not matter.
  *   asymmetric  the source keeps the object and may write on; the copy is a new object that shadows it, into which a
- * page is pushed before the source changes it. For objects with a pager, and those mapped by name or in
+ *               page is pushed before the source changes it. For objects with a pager, and those mapped by name or in
  *               several tasks.
  *
  * Chains that grow by copies shrink again: an object that only one other shadows is collapsed into it, or, if all its

@@ -9,21 +9,21 @@
  *   init           the object has begun to be used; vm_pager_ready may be called at once or later
  *   data_request   supply `count` pages from `page` on, with at least `rights`
  *   data_unlock    give more rights to pages that were supplied with less
- * data_return    pages that were changed; they have left the kernel's memory unless `kept`
+ *   data_return    pages that were changed; they have left the kernel's memory unless `kept`
  *   lock_completed a lock_request is done
- * copy           pages from `page` on have been copied (asymmetrically): the copy will request them as they
- * are now
- * data_unwanted  these pages will not be requested any more; called with locks held, so it must not call back
- * (for the default pager only, which has the only copy of its pages)
- * terminate      the object is not used any more; `control` is invalid from here on
+ *   copy           pages from `page` on have been copied (asymmetrically): the copy will request them as they
+ *                  are now
+ *   data_unwanted  these pages will not be requested any more; called with locks held, so it must not call back
+ *                  (for the default pager only, which has the only copy of its pages)
+ *   terminate      the object is not used any more; `control` is invalid from here on
  *
  * The pager calls, from any thread, within one of the calls above or later:
- * vm_pager_data_supply        the data of pages; `locked`: rights that user mode must not have yet (0: none is
+ *   vm_pager_data_supply        the data of pages; `locked`: rights that user mode must not have yet (0: none is
  *                               withheld)
  *   vm_pager_data_unavailable   pages of 0, or of what the object shadows
- * vm_pager_data_error         threads that wait for them get -EIO
- * vm_pager_lock_request       takes rights away from pages that are in memory, writes them back, flushes them
- * vm_pager_destroy            the object is gone: a request for a page that is not in memory gets -EIO
+ *   vm_pager_data_error         threads that wait for them get -EIO
+ *   vm_pager_lock_request       takes rights away from pages that are in memory, writes them back, flushes them
+ *   vm_pager_destroy            the object is gone: a request for a page that is not in memory gets -EIO
  *
  * A pager that does not answer blocks only the threads that wait for its pages. A call with an invalid number is
  * -ENOENT, and does no harm.

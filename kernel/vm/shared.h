@@ -3,11 +3,11 @@
  * above vm/ (xmm/share.c) knows which node may do what with which page, and says it here; vm/ enforces it.
  *
  *   VM_SHARED_HOME   an object of the managing node, as it was before it was shared, with any pager or none. A page
- * that another node has stays in memory here, with the rights withheld (`locked`) that this node must not
- * have: a thread that needs them calls `vm_sharing->want`, and sleeps on the page.
- * VM_SHARED_AWAY   an object that stands for one of another node. Its pager supplies pages for reading, with the right
- * to write withheld, or for writing; these count as written, so they are returned to the pager before
- * they are freed.
+ *                    that another node has stays in memory here, with the rights withheld (`locked`) that this node
+ *                    must not have: a thread that needs them calls `vm_sharing->want`, and sleeps on the page.
+ *   VM_SHARED_AWAY   an object that stands for one of another node. Its pager supplies pages for reading, with the
+ *                    right to write withheld, or for writing; these count as written, so they are returned to the
+ *                    pager before they are freed.
  *
  * A page whose rights were given and have not been used yet is `granted`: it is not taken away before they are used,
  * except after a few clock ticks. Else two nodes could take a page from each other forever before either uses it.
