@@ -65,14 +65,14 @@ struct blockdev {
     void (*strategy_run)(struct blockdev *device, struct bufrun *run);
     int (*finish)(struct buf *bp); /* or 0: called by the thread that waited, returns the error */
     int (*flush)(
-        struct blockdev *device); /* or 0: what has been written is on the medium when it returns. 0, or an error */
+        struct blockdev *device); /* or 0: puts all written data on the medium before it returns: 0, or an error */
     /*
      * Or 0. Moves `count` sectors to or from `data` past the buffers, without allocation or a lock: 0, or an error.
      */
     int (*transfer)(struct blockdev *device, bool write, uint32_t sector, uint32_t count, void *data);
     void *private;
     uint32_t unflushed; /* 1: something has been written since the last flush */
-    uint32_t settling, settled; /* calls of bsettle that have begun, and that are over, modulo 2^32 */
+    uint32_t settling, settled; /* calls of bsettle that have begun, and that have ended, modulo 2^32 */
     uint32_t mounted; /* 1: a file system is mounted on it */
     bool log_needed; /* blocks with a copy in a journal (B_LOGGED) could not be written in place and stay pinned, */
     bool log_alone_has; /* or, as there were too many, are in the journal alone */
@@ -193,7 +193,7 @@ int bwrite(struct buf *bp); /* writes, and waits for it: 0, or minus an error nu
 int bwrite_kept(
     struct buf *bp); /* the same, but a block that could not be written becomes a delayed write: it is not lost yet */
 void bawrite(struct buf *bp); /* begins to write */
-void bdwrite(struct buf *bp); /* is written some time later */
+void bdwrite(struct buf *bp); /* the buffer is written some time later */
 
 /*
  * The order of writes to the medium. A drive with a cache writes acknowledged data in any order, or loses it at a power

@@ -80,7 +80,7 @@ struct append {
  */
 struct read_state {
     uint32_t next; /* block that a sequential read begins with */
-    uint32_t asked; /* all blocks before this one are in the cache or being read, where read-ahead applies */
+    uint32_t asked; /* reading has begun for all blocks before this one that are to be read ahead */
     uint32_t window; /* blocks of the next request */
     /* Requests until the window's limit is restored, after blocks were evicted before they were read. */
     uint32_t lost;
@@ -94,7 +94,7 @@ struct inode {
     uint32_t number;
     struct ext2_inode disk;
     bool dirty; /* `disk` differs from its block */
-    bool fresh; /* what stands behind `disk` in its block is a removed file's: its attributes */
+    bool fresh; /* behind `disk`, its block still has a removed file's attributes */
     bool here; /* it has been read, or could not be */
     struct lock reading; /* held until then; outside the tree's order, as a waiter may hold a lock below it */
     bool gone; /* no file any more, or never read: no operation is possible */
@@ -170,7 +170,7 @@ static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
  */
 int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block, uint32_t *count);
 int ext2_return_ahead(struct ext2 *fs, const struct inode *ip);
-int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta); /* `meta`: no file's contents stood in it */
+int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta); /* `meta`: it held no file's contents */
 int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uint32_t *number);
 int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory);
 uint32_t ext2_goal(const struct inode *ip);
@@ -183,7 +183,7 @@ int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip); /* `
 int ext2_inode_is_there(struct inode *ip); /* 0 if its block can be read */
 int ext2_update(struct inode *ip, bool wait); /* writes `disk` to its block by ext2_meta, if it is dirty */
 int ext2_update_alone(struct inode *ip, bool wait); /* the same between ext2_begin and ext2_end of its own */
-void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to); /* of an inode on the device alone */
+void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to); /* changes an inode on the device only */
 void ext2_hold(struct vnode *vp);
 void ext2_release(struct vnode *vp);
 void ext2_update_all(struct ext2 *fs); /* the inodes in use */

@@ -116,7 +116,7 @@ static uint32_t take_ahead(struct group *g, uint32_t bit, uint32_t most)
 static bool is_older(struct ext2 *fs, const struct buf *bp, uint32_t bits, uint32_t clear, uint32_t *lost_seen)
 {
     uint32_t lost = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_ACQUIRE);
-    if (*lost_seen == lost || fs->log) /* a log has what could not be written (log_needed) */
+    if (*lost_seen == lost || fs->log) /* a log keeps blocks that could not be written (log_needed) */
         return false;
     for (uint32_t i = 0; i < bits; i++)
         clear -= !is_set(bp->data, i);

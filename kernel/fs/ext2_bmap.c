@@ -368,7 +368,7 @@ static int free_part(struct inode *ip, uint32_t block, unsigned levels, uint64_t
         return ext2_error(fs, "block pointer", block);
     int error = 0;
     uint32_t i = (from - first) / below, child;
-    if ((from - first) % below) { /* one child stays in part */
+    if ((from - first) % below) { /* one child is cut in part */
         error = pointer(fs, block, i++, &child, 0);
         if (!error && child)
             error = free_part(ip, child, levels - 1, first + (i - 1) * below, from);

@@ -184,8 +184,8 @@ static void ext2_dir_fill(const struct inode *dp, struct ext2_dirent *e, uint32_
 
 /*
  * Without a journal: a new entry whose head is in another sector than the head of *e, which still contains it, is
- * written first: a write torn between the two sectors must not leave a link to old data, and lose the entries behind.
- * Returns the block's buffer again, with *e in it; null, with the buffer released: *error.
+ * written first: a write torn between the two sectors must not lead into old data, and lose the entries behind. Returns
+ * the block's buffer again, with *e in it; null, with the buffer released: *error.
  */
 static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_dirent **e, uint32_t used, int *error)
 {

@@ -419,7 +419,7 @@ static int leave_attributes(struct inode *ip)
     if (error)
         return error;
     struct ext2_attributes *now = (struct ext2_attributes *)bp->data;
-    if (now->references > 1) { /* by now this file may be the only one that has it */
+    if (now->references > 1) { /* read again: by now no other file may share it */
         now->references--;
         return ext2_meta(fs, bp, false);
     }

@@ -269,7 +269,7 @@ static int ext2_remove(struct vnode *dvp, const char *name, uint32_t length, boo
     int error = ext2_lookup(dvp, name, length, &vp);
     if (error)
         return error;
-    if (vp == dvp) { /* an entry that leads back: of a damaged directory */
+    if (vp == dvp) { /* an entry that leads back: the directory is damaged */
         ext2_release(vp);
         return ext2_error(dp->fs, "directory", dp->number);
     }

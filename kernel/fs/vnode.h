@@ -34,7 +34,7 @@ struct mount;
 struct blockdev; /* fs/buf.h */
 struct vm_object; /* vm/object.h */
 
-/* Times are seconds since 1970; before, they are less than 0. */
+/* Times are seconds since 1970, negative before. */
 struct vattr {
     enum vtype type;
     uint16_t mode; /* with its type */

@@ -16,7 +16,7 @@
 #include "lib/panic.h"
 #include "vm/internal.h"
 
-/* Results of a step besides 0 and minus an error number: start again; wait for memory. Final ones release the map. */
+/* Step results besides 0 and minus an error number: start again; wait for memory. Copies leave the map locked. */
 enum { AGAIN = 1, MEMORY };
 
 struct fault {

@@ -46,7 +46,7 @@ struct vm_object {
     struct vm_object *copy;   /* the newest asymmetric copy, which shadows it; without a reference */
     const struct vm_pager *pager;
     bool external; /* the pager has the pages that are not here */
-    bool written;  /* a region writes to it: as an asymmetric copy it cannot serve another */
+    bool written;  /* a region writes to it: as an asymmetric copy it cannot serve again */
     bool dying, destroyed;
     uint32_t shadow_offset; /* the page of the shadow that is seen as page 0 here */
     uint32_t paged;         /* pages that the pager has */
@@ -135,7 +135,7 @@ void vm_page_unbusy(struct vm_page *page);      /* and wakes its waiters */
 void vm_page_wake(struct vm_page *page);        /* its waiters check it again */
 bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page); /* busy; false: memory is out */
 bool vm_page_add(struct vm_object *object, uint32_t index,
-                 struct vm_page *page); /* not busy; false also: one is there */
+                 struct vm_page *page); /* not busy; false also if there is one */
 void vm_page_remove(struct vm_page *page);      /* out of its object, busy; not mapped */
 void vm_page_discard(struct vm_page *page);     /* out of all maps, out of its object, free; busy or not */
 

@@ -74,8 +74,8 @@ int vm_protect(struct vm_map *map, uint32_t address, uint32_t size, bool maximum
 int vm_inherit(struct vm_map *map, uint32_t address, uint32_t size, enum vm_inherit inherit);
 
 /*
- * Copies whole pages over others of the same map, on write (both page-aligned, else -EINVAL). The destination keeps its
- * object.
+ * Copies whole pages over others of the same map, on write (both page-aligned, else -EINVAL). Shared destinations keep
+ * their object.
  */
 int vm_copy(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to);
 

@@ -27,7 +27,7 @@
 
 struct pmap {
     volatile uint32_t serial; /* never 0, unique; changed when harts must check again (mmu_use) */
-    uint32_t root;            /* its page table's first page */
+    uint32_t root;            /* the page of its root table */
     volatile uint32_t fetched; /* bit h: hart h's instruction cache holds nothing older than the pages */
     uint32_t resident;        /* number of translations */
     struct simple_lock lock;
@@ -36,7 +36,7 @@ struct pmap {
 bool pmap_init(struct pmap *pmap); /* false: no page is free */
 void pmap_destroy(struct pmap *pmap);
 
-/* Maps `page` at `address`, with other rights than until now or in place of another page. 0, or -ENOMEM for tables. */
+/* Maps `page` at `address`, in place of any page there until now. 0, or -ENOMEM: the tables have no room. */
 int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights);
 
 /*

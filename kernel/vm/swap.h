@@ -1,6 +1,6 @@
 /*
- * Where the default pager (swap.c) puts zeroed-memory pages that have to leave main RAM: a RAM disk (boot argument
- * vm.swap, its pages), and a store that another part provides, such as a file's blocks (fs/swap_file.h).
+ * Where the default pager (swap.c) puts pages of zero-filled memory that have to leave main RAM: a RAM disk (boot
+ * argument vm.swap, its pages), and a store that another part provides, such as a file's blocks (fs/swap_file.h).
  */
 #ifndef VM_SWAP_H
 #define VM_SWAP_H
