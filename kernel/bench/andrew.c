@@ -1,13 +1,13 @@
 /*
- * run=andrew: the Modified Andrew Benchmark (paper `sync`, section 5.1) as programs on the disk do it: a shell, the
- * script /andrew.sh there with the words of args=A,B behind its name, and what that starts. With root=disk0 and the
- * disk's image from sim/images/disks.py. The measured part (probes WINDOW_BEGIN and _END) lies around all of it. Prints
+ * run=andrew: the Modified Andrew Benchmark (paper `sync`, section 5.1) by programs on the disk: a shell, the
+ * script /andrew.sh there with the words of args=A,B as its arguments, and what that starts. With root=disk0 and the
+ * disk's image from sim/images/disks.py. The measured part (probes WINDOW_BEGIN and _END) includes all of it. Prints
  *
- *   @andrew harts=... cycles=... status=...        status: the script's, as a shell has it
+ *   @andrew harts=... cycles=... status=...        status: the script's, as a shell reports it
  *   @crit_timing, @crit_poll                        in images with CRIT_TIMING (bench/polls.h), a poll each `poll` ms
  *                                                   (100)
  *
- * and the script when each of its phases begins.
+ * and the script prints the beginning of each of its phases.
  */
 #include <string.h>
 
@@ -53,7 +53,7 @@ int andrew_run(void)
     poll_ticks = bootargs_number(BOOT(bench_andrew, poll)) * clock_hz() / 1000;
     poll_ticks += !poll_ticks;
 
-    mounts_start(); /* else with the first program: it clears all buffers */
+    mounts_start(); /* otherwise the first program would, and clear all buffers */
     polls_begin();
     timeout_set(&andrew_poll, poll_ticks, take_poll, 0);
     uint64_t begin = cycles64();

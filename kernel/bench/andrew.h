@@ -1,6 +1,6 @@
-/* The Modified Andrew Benchmark, as run=andrew has it. */
+/* The Modified Andrew Benchmark of run=andrew. */
 #ifndef BENCH_ANDREW_H
 #define BENCH_ANDREW_H
 
-int andrew_run(void); /* the exit code */
+int andrew_run(void); /* returns the exit code */
 #endif

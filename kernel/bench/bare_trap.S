@@ -1,9 +1,9 @@
 /*
  * The bare trap: the fewest instructions that take an interrupt of the off-chip controller to the C function that
  * handles it, and back, on this machine. It saves the registers that a C function may change, and one more for the
- * source; it must claim, to know the source and to start its service, and may find nothing; it calls through a table
- * of {function, argument}. It keeps all interrupts off meanwhile, so mepc and mstatus stay where they are; it keeps
- * no level, no count, no frame for a backtrace, and takes anything that traps for an interrupt.
+ * source; it must claim, to learn the source and to start its service, and may find none; it calls through a table
+ * of {function, argument}. It masks all interrupts meanwhile, so mepc and mstatus are not saved; it keeps
+ * no level, no count, no frame for a backtrace, and treats any trap as an interrupt.
  */
 #include <generated/pic_regs.h>
 
@@ -12,7 +12,7 @@
     .text
     .balign 64
     .globl bare_trap_stamped
-bare_trap_stamped: /* and the cycle of the first instruction in t6, which the interrupted loop gives up */
+bare_trap_stamped: /* also puts the cycle of the first instruction into t6, which the interrupted loop does not use */
     csrr t6, mcycle
     .balign 64
     .globl bare_trap

@@ -1,15 +1,15 @@
 /*
- * run=designated: what the designated hart (sched/designated.h, paper `krp`) costs and saves against doing the same
+ * run=designated: what the designated hart (sched/designated.h, paper `krp`) costs and saves compared with the same
  * work under one global lock. A thread on every hart takes one after another of `operations` operations: `parallel`
- * cycles that are nobody else's, and then an update of a database of `lines` cache lines, under the global lock, or
+ * private cycles, and then an update of a database of `lines` cache lines, under the global lock, or
  * in a packet for the designated hart, the last one. The owner of a packet waits only if all of its packets are still
- * under way. The database is counted through in the end: every update is there, which nothing but lock or designated
- * hart could have seen to. Prints
+ * under way. The run counts the database's updates at the end: none may be missing, and only the lock or the designated
+ * hart protects them. Prints
  *
  *   @designated how=global|designated operations=... cycles=... caller_p50=... caller_max=... woken=...
  *
- * cycles: from the start of the first operation to the end of the last; caller: for how many cycles an update keeps
- * the thread that wants it from going on; woken: how often the designated hart had to be.
+ * cycles: from the start of the first operation to the end of the last; caller: for how many cycles an update blocks
+ * the thread that requests it; woken: how often the designated hart had to be woken.
  */
 #include "bench/quantile.h"
 #include "init/run.h"
@@ -22,11 +22,11 @@
 #define LINE_WORDS 16
 #define MOST_LINES BOOT_MOST(bench_designated, lines)
 #define MOST_OPERATIONS BOOT_MOST(bench_designated, operations)
-#define PACKETS 8 /* of each thread */
+#define PACKETS 8 /* for each thread */
 
 static volatile uint32_t database[MOST_LINES][LINE_WORDS] __attribute__((aligned(64)));
 static uint32_t operations, bench_designated_parallel, lines;
-static int32_t left; /* operations that nobody has begun */
+static int32_t left; /* operations that no thread has begun */
 static uint32_t caller[MOST_OPERATIONS];
 static bool designate;
 

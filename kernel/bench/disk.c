@@ -1,16 +1,16 @@
 /*
  * run=disk: paper `sync`, section 6: a transfer to or from a disk, and how long each interrupt takes to handle. `bytes`
- * are moved, sector behind sector, in requests of `request` bytes, of which `requests` are under way at once; op=read
+ * are moved, sector after sector, in requests of `request` bytes, of which `requests` are under way at once; op=read
  * or op=write. Prints
  *
  *   @disk op=... bytes=... request=... cycles=... interrupts=... spurious=... errors=... retried=...
  *   @disk_handler cause=seek|data|done|all count=... total=... squares=... min=... p50=... max=...
  *   @disk_busy harts=... alone=... beside=...
  *
- * With waits=1 each request has an event, for which a thread waits before it makes the next.
- * With handlers=1, instead of @disk_handler, the interrupts as a whole (bench/handlers.h): a look at the clock less in
+ * With waits=1 each request has an event, for which a thread waits before it submits the next.
+ * With handlers=1, instead of @disk_handler, the interrupts as a whole (bench/handlers.h): one clock access less in
  * each. `squares` is the sum of the squares of cycles. With busy=1 a thread on each hart goes through 16 KB of memory
- * meanwhile, reading three words and writing two of each line: how many lines a million cycles, without the disk and
+ * meanwhile, reading three words and writing two of each line: how many lines per million cycles, without the disk and
  * beside it.
  */
 #include <string.h>
@@ -49,7 +49,7 @@ static void bench_disk_note(enum disk_cause cause, uint32_t cycles)
         sample[cause][samples[cause]++] = cycles;
 }
 
-/* The next request of the transfer in the place of one that is over; false if there is none. */
+/* Submits the next request of the transfer in place of a completed one; false if there is none. */
 static bool bench_disk_fill(struct block_io *i)
 {
     crit_t s = simple_lock_enter(&bench_lock);
@@ -119,10 +119,10 @@ static void print_handler(const char *cause, uint32_t *values, uint32_t n)
                 (unsigned long)quantile(values, n, 100));
 }
 
-/* Threads that go through memory, one on each hart, below those of the transfer. */
+/* Threads that go through memory, one on each hart, with lower priority than those of the transfer. */
 struct busy {
     struct thread *thread[MAX_HARTS];
-    uint32_t alone; /* lines of a million cycles, before the transfer */
+    uint32_t alone; /* lines per million cycles, before the transfer */
 };
 
 static void busy_begin(struct busy *b)
@@ -135,7 +135,7 @@ static void busy_begin(struct busy *b)
     b->alone = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / (cycles32() - from));
 }
 
-/* The transfer took so many cycles, and began when they had gone through `first` lines. */
+/* The transfer took `cycles`, and began when the threads had gone through `first` lines. */
 static void busy_end(const struct busy *b, uint32_t first, uint64_t cycles)
 {
     uint32_t beside = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / cycles);
@@ -162,7 +162,7 @@ static int disk_run(void)
     char op[8];
     bool waits = bootargs_number(BOOT(bench_disk, waits)), timed = bootargs_number(BOOT(bench_disk, handlers));
     if (!timed)
-        disk_watch(bench_disk_note); /* before it is opened: its first handler is a watched one */
+        disk_watch(bench_disk_note); /* before it is opened: its first handler is watched */
     disk = disk_open(bootargs_number(BOOT(bench_disk, unit)));
     if (!disk)
         panic("run=disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");

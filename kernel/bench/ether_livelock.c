@@ -1,18 +1,18 @@
 /*
- * run=livelock: what of an offered load of datagrams gets through, and what it leaves to others (Mogul and
+ * run=livelock: how much of an offered load of datagrams is delivered, and the time that it leaves others (Mogul and
  * Ramakrishnan, *Eliminating Receiver Livelock in an Interrupt-driven Kernel*, USENIX 1996). For each of `periods`
- * cycles the wire carries a datagram of `bytes` bytes in so many cycles, for `window` cycles. A reader, more urgent
- * than the program beside it, takes them from its queue of QUEUE and looks at each byte; the program counts for as long
- * as it has the hart. With `feedback` the reader's queue holds the interface (net/if_ether.h) while it is full to three
- * quarters, until it is empty to one. Prints
+ * cycles the wire carries a datagram of `bytes` bytes in so many cycles, for `window` cycles. A reader, of higher
+ * priority than the program beside it, takes them from its queue of QUEUE and reads each byte; the program counts while
+ * it has the hart. With `feedback` the reader's queue holds the interface (net/if_ether.h) when it is three quarters
+ * full, until at most one quarter is. Prints
  *
  *   @livelock period=... offered=... delivered=... counted=... alone=... no_descriptor=... full=... unread=...
  *   interrupts=...
  *
- * `late=` holds it so many cycles after the look at the queue (0): a test's.
+ * `late=` delays the hold by so many cycles after the queue is checked (0): for a test.
  *
- * offered, delivered: datagrams on the wire and read in the window; counted: what the program did in it; alone: in as
- * long a window without load; no_descriptor, full, unread: dropped at the ring, at ipintrq and at the reader's queue.
+ * offered, delivered: datagrams on the wire and read in the window; counted: by the program in it; alone: in a window
+ * of that length without load; no_descriptor, full, unread: dropped at the ring, at ipintrq and at the reader's queue.
  */
 #include <generated/csr.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static struct udp_port port = {.port = PORT, .queue = IFQUEUE("reader", QUEUE), 
 static bool feedback;
 static uint32_t late;
 static volatile uint32_t livelock_delivered, livelock_counted, sum;
-static volatile uint32_t began, livelock_length; /* of the window: what is done behind it does not count */
+static volatile uint32_t began, livelock_length; /* of the window: anything after it does not count */
 
 static void notified(struct udp_port *p)
 {
@@ -49,7 +49,7 @@ static void notified(struct udp_port *p)
         for (uint32_t from = cycles32(); cycles32() - from < late;)
             ;
         if_ether_hold();
-        if (p->queue.ifq_len <= QUEUE / 4) /* the reader, on another hart, has been past that meanwhile */
+        if (p->queue.ifq_len <= QUEUE / 4) /* the reader, on another hart, has passed that mark meanwhile */
             if_ether_go_on();
     }
     thread_wakeup(p);
@@ -81,8 +81,8 @@ static void program(void *arg)
 }
 
 /*
- * Both counters over the next `window` cycles. The caller is the most urgent of all threads, but under load may run
- * long behind the window's end.
+ * Both counters over the next `window` cycles. The caller has the highest priority of all threads, but under load may
+ * run long after the window's end.
  */
 static void ether_livelock_measure(uint32_t window, uint32_t *read, uint32_t *done)
 {
@@ -105,7 +105,7 @@ static void one(uint32_t period, uint32_t bytes, uint32_t window)
     trace(TRACE_ETHER_FRAMES, frames);
     trace(TRACE_ETHER_FLOOD, bytes << 20 | period);
     ether_livelock_measure(window, &read, &done);
-    thread_delay(3); /* what waits is read */
+    thread_delay(3); /* the reader empties the queue */
     struct net_counts after = net_counts();
     struct if_ether_counts is = if_ether_counts();
     kprintf(

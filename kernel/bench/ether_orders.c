@@ -1,7 +1,7 @@
 /*
  * run=orders: the program orders (user/programs/orders.c) with the words of args=A,B, in the measured part (probes
  * WINDOW_BEGIN and _END); for paper `krp`'s figures, which are of the machine as a whole. Prints @net and @ether
- * behind what the program says.
+ * after the program's output.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /*
  * run=webstone: paper `sync`'s load WebStone (section 5.1): a web server on node 0, its clients on the others, with the
  * words of args=WORKERS,CLIENTS,REQUESTS,SEED,PER (user/ports/httpd.c, user/commands/webstone.c). With root=disk0 both
- * programs are in its /bin, and what is served is in its /www (sim/images/disks.py makes such a disk); without, all is
- * in the archive. The measured part (probes WINDOW_BEGIN and _END) of node 0 lies from when all clients are there to
+ * programs are in its /bin, and the served files in its /www (sim/images/disks.py makes such a disk); without, all is
+ * in the archive. The measured part (probes WINDOW_BEGIN and _END) of node 0 begins when all clients are there and ends
  * when all have ended. Prints
  *
  *   @webstone_server harts=... cycles=...           of the measured part
  *   @crit_timing, @crit_poll                        in images with CRIT_TIMING (bench/polls.h), a poll each `poll` ms
  *
- * @net, @ether, and what the programs print.
+ * @net, @ether, and the programs' output.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@
 
 enum { WORKERS, CLIENTS, REQUESTS, SEED, PER, WORDS };
 
-static const uint32_t webstone_most[WORDS] = {256, 100, 10000, 0xffffffff, 10000}; /* as the programs have them */
+static const uint32_t webstone_most[WORDS] = {256, 100, 10000, 0xffffffff, 10000}; /* as in the programs */
 static struct timeout webstone_poll;
 static uint32_t webstone_poll_ticks;
 static const char *webstone_folder; /* of programs */
@@ -46,7 +46,7 @@ static void webstone_take_poll(void *arg)
     timeout_set(&webstone_poll, webstone_poll_ticks, webstone_take_poll, 0);
 }
 
-/* Starts the program with these words, up to the first that is 0. Its id. */
+/* Starts the program with these words, up to the first that is 0. Returns its id. */
 static int webstone_start(const char *program, const char *const *words)
 {
     static struct arguments arguments;
@@ -122,7 +122,7 @@ static int webstone(void)
     char *rest = (char *)bootargs_string(BOOT(kernel, args), text, sizeof text), *word;
     for (unsigned i = 0; i < WORDS && (word = strtok_r(rest, ",", &rest)); i++)
         words[i] = word;
-    for (unsigned i = 0; i < WORDS; i++) /* on either side: the other one would wait for a program that ends at once */
+    for (unsigned i = 0; i < WORDS; i++) /* on either side: the other node would wait for a program that ends at once */
         if (!webstone_is_number(words[i], webstone_most[i]))
             panic("run=webstone: args=WORKERS,CLIENTS,REQUESTS,SEED,PER: '%s' is not one of 1 to %lu", words[i],
                   (unsigned long)webstone_most[i]);
@@ -131,7 +131,7 @@ static int webstone(void)
     webstone_poll_ticks = bootargs_number(BOOT(bench_ether_webstone, poll)) * clock_hz() / 1000;
     webstone_poll_ticks += !webstone_poll_ticks;
 
-    mounts_start(); /* else with the first program: it clears all buffers */
+    mounts_start(); /* otherwise the first program would, and clear all buffers */
     int status;
     if (node_number()) {
         const char *const client[] = {"-g",    GATE, "-s",           words[SEED],     "-k", words[PER],

@@ -11,7 +11,7 @@
 #define GROUP_BLOCKS 512u
 #define GROUP_INODES 64u
 #define TABLE_BYTES (GROUP_INODES * sizeof(struct ext2_inode))
-#define GROUPS_MOST (1024u / sizeof(struct ext2_group)) /* so that their descriptors are one block */
+#define GROUPS_MOST (1024u / sizeof(struct ext2_group)) /* so that their descriptors fit in one block */
 #define SUPER_AT 1024u                                   /* bytes from the beginning of the drive */
 #define RESERVED_INODES (EXT2_FIRST_INODE - 1)
 
@@ -38,7 +38,7 @@ static void ext2_format_put(struct block_device *disk, uint32_t block)
     memset(&at, 0, sizeof at);
 }
 
-/* Bits that are taken: those below `used`, and those from `size` on. */
+/* Sets the bits of blocks or inodes in use: those below `used`, and those from `size` on. */
 static void put_bitmap(struct block_device *disk, uint32_t block, uint32_t used, uint32_t size)
 {
     for (uint32_t n = 0; n < 8 * block_size; n++)
@@ -64,7 +64,7 @@ struct shape {
     uint32_t begin, blocks, groups, overhead; /* the last of a group: superblock, descriptors, bitmaps, inodes */
 };
 
-/* The superblock, and the descriptors of all groups behind it, of which there is a copy in each group. */
+/* The superblock, and after it the descriptors of all groups, of which each group has a copy. */
 static void put_super(struct block_device *disk, const struct shape *of, uint32_t copy)
 {
     uint32_t first = of->begin + copy * GROUP_BLOCKS, free = 0;
@@ -115,7 +115,7 @@ void ext2_format(struct block_device *disk, uint32_t size)
     if (blocks > begin + groups * GROUP_BLOCKS)
         blocks = begin + groups * GROUP_BLOCKS;
     if (groups > 1 && blocks - begin - (groups - 1) * GROUP_BLOCKS <= overhead) {
-        groups--; /* the last one has no room for its tables */
+        groups--; /* the last group has no room for its tables */
         blocks = begin + groups * GROUP_BLOCKS;
     }
     if (disk->sectors < sectors || blocks < 2 * overhead)

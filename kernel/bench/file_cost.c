@@ -1,15 +1,15 @@
 /*
- * run=file-cost: what calls of the file system cost when all is in the cache, on a file system in memory, so that no
- * drive is waited for; and how much faster several harts read several files than one hart one. A drive (--disk) of
+ * run=file-cost: what calls of the file system cost when all data are in the cache, on a file system in memory, without
+ * waits for a drive; and how much faster several harts read several files than one hart one. A drive (--disk) of
  * `IMAGE` bytes is given a file system, which is copied to memory. Prints
  *
  *   @file_cost op=... count=... cycles=...      open (and close), stat, create, unlink, read and write of one byte
  *   @file_scale threads=... reads=... cycles=...    cached reads of 512 bytes, each thread's of a file of its own,
- *                                                   until the last is over
+ *                                                   until the last has ended
  *
  * With the build option locks=none, on one hart, the first is the floor: the same kernel without its blocking locks.
  *
- * Boot arguments: iterations (200) of each call, reads (400) of each thread; readers: not more threads than so many
+ * Boot arguments: iterations (200) of each call, reads (400) of each thread; readers: at most so many threads
  * (the harts; 0: none).
  */
 #include <stdio.h>
@@ -33,7 +33,7 @@
 #define IMAGE (1u << 20)
 #define MOST_THREADS BOOT_MOST(bench_file_cost, readers)
 #define PIECE 512u
-#define FILE_BYTES 16384u /* whose blocks share a hash chain with no other file's */
+#define FILE_BYTES 16384u /* its blocks share a hash chain with no other file's */
 
 static uint8_t image[IMAGE] __attribute__((aligned(64), section(".noinit")));
 static uint8_t memory[MOST_THREADS][PIECE] __attribute__((aligned(64)));
@@ -83,15 +83,15 @@ static int file_cost_transfer(struct vnode *vp, void *data, uint32_t size, uint3
 
 static uint32_t iterations;
 
-#define MEASURE(op, operation)                                                                       \
-    do {                                                                                             \
-        uint32_t total_ = 0, begin_;                                                                 \
-        for (uint32_t i_ = 0; i_ < iterations + 2; i_++) {                                           \
-            begin_ = cycles32();                                                                     \
-            CALL(operation);                                                                         \
-            total_ += i_ < 2 ? 0 : cycles32() - begin_; /* the first two bring it into the caches */ \
-        }                                                                                            \
-        file_cost_print(op, total_);                                                                 \
+#define MEASURE(op, operation)                                                              \
+    do {                                                                                    \
+        uint32_t total_ = 0, begin_;                                                        \
+        for (uint32_t i_ = 0; i_ < iterations + 2; i_++) {                                  \
+            begin_ = cycles32();                                                            \
+            CALL(operation);                                                                \
+            total_ += i_ < 2 ? 0 : cycles32() - begin_; /* the first two fill the caches */ \
+        }                                                                                   \
+        file_cost_print(op, total_);                                                        \
     } while (0)
 
 static void file_cost_print(const char *op, uint32_t cycles)
@@ -99,7 +99,7 @@ static void file_cost_print(const char *op, uint32_t cycles)
     kprintf("@file_cost op=%s count=%lu cycles=%lu\n", op, (unsigned long)iterations, (unsigned long)cycles);
 }
 
-/* A name is made and removed by turns, so that each is measured in the same directory. */
+/* A name is created and removed alternately, so that each is measured in the same directory. */
 static void made_and_removed(void)
 {
     uint32_t create = 0, unlink = 0;
@@ -141,7 +141,7 @@ static void file_cost_reader(void *arg)
         go = true;
     }
     while (!go)
-        thread_yield(); /* in the serial kernel others come to the master's hart */
+        thread_yield(); /* in the serial kernel the other threads run on the master's hart */
     for (uint32_t i = 0; i < reads; i++)
         CALL(file_cost_transfer(vp, memory[me], PIECE, i * PIECE % FILE_BYTES, false));
     ended[me] = cycles32();

@@ -1,15 +1,15 @@
 /*
- * run=file-rate: how fast a file is written and read from its beginning to its end, beside what that cannot take less
- * than. The drive (--disk) is given a file system; a file of `bytes` is written in pieces of `piece` bytes and brought
- * to the medium (fsync), and read in such pieces when it is in no cache any more. Prints, for op=write and op=read,
+ * run=file-rate: how fast a file is written and read from its beginning to its end, compared with the lower bounds.
+ * The drive (--disk) is given a file system; a file of `bytes` is written in pieces of `piece` bytes and flushed
+ * to the medium (fsync), and read in such pieces when no cache holds it any more. Prints, for op=write and op=read,
  *
  *   @file_rate op=... bytes=... piece=... cycles=... raw=... copy=... requests=...
  *
  * cycles     until the last byte is on the medium, or in the reader's memory
  * raw        the same bytes between the drive and memory by requests of 64 KiB, of which two are under way: the drive's
  * rate
- * copy       the same bytes copied once, from memory that no cache has to the reader's
- * requests   that the file's transfer took
+ * copy       the same bytes copied once, from memory that no cache holds to the reader's
+ * requests   for the file's transfer
  *
  * Boot arguments: bytes (131072), piece (4096), block (1024: bytes of the file system's), bufs (fs/bio.c).
  */
@@ -34,7 +34,7 @@
 #define BYTES_MOST BOOT_MOST(bench_file_rate, bytes)
 #define RAW 65536u
 _Static_assert(BOOT_MOST(bench_file_rate, piece) <= RAW / 2, "memory holds two pieces");
-#define RAW_LBA 12288u /* behind what the file takes */
+#define RAW_LBA 12288u /* beyond the file's blocks */
 
 static uint8_t memory[2][RAW] __attribute__((aligned(64), section(".noinit")));
 static struct blockdev device;
@@ -81,7 +81,7 @@ static uint32_t file_rate_transfer(struct vnode *vp, bool write)
     return cycles32() - begin;
 }
 
-/* Two requests under way, always. */
+/* Always two requests under way. */
 static uint32_t raw(struct block_device *disk, unsigned op)
 {
     static struct block_io io[2];
@@ -105,7 +105,7 @@ static uint32_t raw(struct block_device *disk, unsigned op)
     return cycles32() - begin;
 }
 
-/* Halves of memory by turns, which the data cache does not hold. */
+/* Copies between halves of memory, alternately, which the data cache does not hold. */
 static uint32_t copied(void)
 {
     uint32_t begin = cycles32();

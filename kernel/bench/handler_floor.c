@@ -1,25 +1,25 @@
 /*
- * run=handler-floor: what an interrupt handler of a device cannot do without, timed by itself: the accesses to the
- * core's registers and to its rings in memory. No driver runs: this fills the rings, waits at a register until the core
- * is through, and then carries out these accesses with interrupts out. What the core has just written is in no cache.
+ * run=handler-floor: the part that no interrupt handler of a device can avoid, timed by itself: the accesses to the
+ * core's registers and to its rings in memory. No driver runs: this fills the rings, polls a register until the core
+ * is done, and then makes these accesses with interrupts masked. What the core has just written is in no cache.
  *
  *   device=dma    a request of a sector is over: its completion is read, CQ_HEAD is written
  *   device=pio    16 sectors are there: STATUS is read, then the data register, two accesses for each word that is
  *                 stored
- *   device=ether  a frame has come: its cause is taken back, its descriptor's state is read, the descriptor is written
- *                 for another buffer, the next one's state is read, and the tail is written behind a fence
+ *   device=ether  a frame has come: its cause is acknowledged, its descriptor's state read, the descriptor written
+ *                 for another buffer, the next one's state is read, and the tail is written after a fence
  *
- * And the whole that a handler is a part of, by a program that looks for it in a loop:
+ * And the whole operation of which a handler is a part, by a program that polls:
  *
  *   device=request  a request of a sector from its first store until its completion is read
- *   device=reply    an ICMP echo request that has come is sent back: from its status to the write of the tail. `rounds`
- *                   of them are played to the wire (--ether-in), at 100 Mbit/s; the record's `ether.turnaround` is what
- *                   the wire saw
+ *   device=reply    a received ICMP echo request is sent back: from its status to the write of the tail. `rounds`
+ *                   of them are played to the wire (--ether-in), at 100 Mbit/s; the record's `ether.turnaround` is the
+ *                   time seen on the wire
  *
  *   @handler_floor device=... burst=... count=... min=... p50=... max=...            cycles
  *
- * Boot arguments: device (dma); rounds (32); disk.data_cycles (2); burst (1), frames that have come at once, 1 to 16.
- * Frames come round by the core's own loop.
+ * Boot arguments: device (dma); rounds (32); disk.data_cycles (2); burst (1), frames that arrived together, 1 to 16.
+ * Frames return through the core's own loop.
  */
 #include <generated/csr.h>
 #include <generated/disk_regs.h>
@@ -45,7 +45,7 @@ _Static_assert(BOOT_MOST(bench_handler_floor, burst) <= RING / 2, "the ring hold
 #define CLUSTER 16
 #define ROOM 2048
 #define DONE 0x80000000u
-#define PATIENCE 1000000 /* looks at a register */
+#define PATIENCE 1000000 /* polls of a register */
 #define DISK(name) (*(volatile uint32_t *)(DISK0_BASE + DISK_##name))
 
 static uint32_t sample[MOST];
@@ -55,7 +55,7 @@ static uint32_t sample[MOST];
         if (looks > PATIENCE)                       \
     panic("run=handler-floor: %s does not answer", what)
 
-/* The cycles of what stands between, less those of reading the counter. */
+/* The cycles between both, less those of reading the counter. */
 static uint32_t empty;
 #define TIMED_BEGIN() uint32_t begin_at = cycles32()
 #define TIMED_END() (cycles32() - begin_at - empty)
@@ -127,7 +127,7 @@ static void pio(uint32_t rounds)
         DISK(LBA) = 0;
         DISK(COUNT) = CLUSTER;
         DISK(COMMAND) = DISK_COMMAND_OP_READ;
-        uint32_t seen = 0; /* DONE goes with the read that shows it */
+        uint32_t seen = 0; /* the read that shows DONE clears it */
         WAIT((seen |= DISK(STATUS)) & DISK_STATUS_DATA_MASK, "the disk");
         volatile uint32_t *data = &DISK(DATA);
         TIMED_BEGIN();
@@ -151,7 +151,7 @@ static volatile struct descriptor {
 static uint32_t burst;
 static uint8_t rooms[RING][ROOM] __attribute__((aligned(64)));
 
-/* The accesses for the frame in descriptor `n`, or the `burst` from there on; DONE if so many had come. */
+/* The accesses for the frame in descriptor `n`, or for the `burst` from there on; DONE if so many had come. */
 static inline __attribute__((always_inline)) uint32_t one_frame(uint32_t n, uint32_t round)
 {
     volatile struct descriptor *own = &received[n % RING], *free = &received[(n + RING - 1) % RING],
@@ -226,7 +226,7 @@ static void ether(uint32_t rounds)
     ether_control_write(0);
 }
 
-/* Addresses change places, a request becomes a reply, and its checksum (RFC 1071) is corrected. */
+/* Swaps the addresses, turns the request into a reply, and corrects its checksum (RFC 1071). */
 static inline __attribute__((always_inline)) void turn_round(uint16_t *half)
 {
     for (unsigned i = 0; i < 3; i++) { /* Ethernet */
@@ -276,7 +276,7 @@ static void answer_echoes(uint32_t rounds)
         io_fence();
         ether_tx_tail_write((n + 1) % RING);
         sample[n] = TIMED_END();
-        received[at].status = 0; /* its room is free by the time that the ring comes round */
+        received[at].status = 0; /* its room is free by the time that the ring wraps around */
         io_fence();
         ether_rx1_tail_write(at);
     }
@@ -301,7 +301,7 @@ static int handler_floor(void)
             continue;
         if (devices[i].run != ether && devices[i].run != answer_echoes && !DISK(SECTORS))
             panic("run=handler-floor: there is no drive: give --disk IMAGE");
-        /* From the cache, and with nothing between: what is measured would be short of more. */
+        /* From the cache, and with nothing between: a larger value would be subtracted from the measurement. */
         uint32_t least = UINT32_MAX;
         empty = 0;
         for (unsigned k = 0; k < 8; k++) {

@@ -14,13 +14,13 @@
 #define MOST 6
 #define MOST_SAMPLES 16384
 
-/* Of one name; a source's handler is on one hart at a time, and those of one name count by themselves. */
+/* For one name; a source's handler is on one hart at a time, and those of one name are numbered separately. */
 static struct timed {
     unsigned source;
     const char *name;
     struct intr_vector own;
     uint32_t samples;
-    uint64_t total, squares; /* of all, also of those that there was no room for */
+    uint64_t total, squares; /* of all, including those without room in the log */
     uint32_t count;
     struct pic_counters before;
 } timed[MOST];
@@ -30,7 +30,7 @@ static uint32_t sample[MOST][MOST_SAMPLES] __attribute__((section(".noinit")));
 static void handlers_call(void *arg)
 {
     struct timed *t = arg;
-    struct intr_vector own = t->own; /* before the time begins: not the handler's access */
+    struct intr_vector own = t->own; /* before the time begins: not an access of the handler */
     barrier();
     uint32_t begin = cycles32();
     own.fn(own.arg);

@@ -1,7 +1,7 @@
 /*
  * How long the handlers of some sources take, for benches: of each interrupt, from the handler's first instruction to
- * its last, with all that interrupts it (paper `sync`, Table 7). The PIC's own figures of those sources are since the
- * first of these calls. Prints, for each name,
+ * its last, with everything that interrupts it (paper `sync`, Table 7). The PIC's own figures of those sources count
+ * from the first of these calls. Prints, for each name,
  *
  *   @handler name=... count=... total=... squares=... min=... p50=... max=...   cycles; squares: the sum of their
  *                                                                               squares
@@ -12,9 +12,9 @@
 
 #include <stdint.h>
 
-/* From now on; `source` has its handler already. Several sources may have one name. From a thread. */
+/* Starts timing; `source` has its handler already. Several sources may have one name. From a thread. */
 void handlers_time(unsigned source, const char *name);
 
-/* The handlers are as before; prints. From a thread. */
+/* Restores the handlers; prints. From a thread. */
 void handlers_end(void);
 #endif

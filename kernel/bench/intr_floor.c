@@ -1,14 +1,14 @@
 /*
- * run=intr-floor: how far the kernel's way from an interrupt to the first instruction of the driver's handler is
- * above the bare trap (bare_trap.S), with everything in the caches and nothing masked. The CLINT's timer is the wire:
- * the cycle in which it rises is known. Needs hz=0, because it takes the timer of the hart. Prints
+ * run=intr-floor: how much longer the kernel's path from an interrupt to the first instruction of the driver's handler
+ * is than the bare trap (bare_trap.S), with everything in the caches and nothing masked. The CLINT's timer is the wire:
+ * the cycle in which it rises is known. Needs hz=0, because it uses the hart's timer. Prints
  *
  *   @intr_floor samples=... trap=... bare=... kernel=... ratio=... ratio_in_software=...
  *               bare_return=... kernel_return=...
  *
- * in cycles, medians. From the wire's rise: trap to the first instruction of the trap vector, which is what the
- * hardware takes; bare and kernel to the driver's first instruction; ratio = kernel / bare, and the same without what
- * the hardware takes. The last two: from the driver's end to the interrupted loop.
+ * in cycles, medians. From the wire's rise: trap to the first instruction of the trap vector, the hardware's
+ * part; bare and kernel to the driver's first instruction; ratio = kernel / bare, and the same without the
+ * hardware's part. The last two: from the driver's end to the interrupted loop.
  */
 #include "arch/clint.h"
 #include "arch/csr.h"
@@ -32,7 +32,7 @@
 
 struct intr_vector bare_table[PIC_SOURCES];
 
-static uint32_t first_instruction, last_instruction; /* of the driver: the cycles */
+static uint32_t first_instruction, last_instruction; /* of the driver: cycles */
 static struct stamp stamp;
 
 static void driver(struct stamp *stamp, uint32_t cycle)
@@ -48,8 +48,8 @@ struct ways {
 };
 
 /*
- * An interrupt after `delay` cycles, through whatever mtvec points to, in a loop that reads the cycle counter and
- * nothing else, until a jump of it says that there was one. The loop gives up t6 to the trap.
+ * An interrupt after `delay` cycles, through the vector in mtvec, in a loop that only reads the cycle counter,
+ * until a jump of the counter shows that there was one. The trap may use t6.
  */
 static __attribute__((noinline)) struct ways take_interrupt(uint32_t delay)
 {
@@ -67,16 +67,16 @@ static __attribute__((noinline)) struct ways take_interrupt(uint32_t delay)
 
 static uint32_t trapped[MOST_SAMPLES], in[MOST_SAMPLES], back[MOST_SAMPLES];
 
-/* Where the stack lies decides what of it shares a line of the cache with what: so it is moved, over a whole cache. */
+/* The stack's address decides which of its lines conflict in the cache: so it is moved, over a whole cache. */
 static __attribute__((noinline)) struct ways take_with_stack_lower(uint32_t lines, uint32_t delay)
 {
     uint8_t room[lines * CACHE_LINE + 1];
-    __asm__ volatile("" ::"r"(room)); /* it is there, though nobody uses it */
+    __asm__ volatile("" ::"r"(room)); /* keeps the otherwise unused array */
     take_interrupt(delay); /* fills the caches */
     return take_interrupt(delay);
 }
 
-/* `samples` interrupts through `vector`, each a cycle later in the loop than the last. */
+/* Takes `samples` interrupts through `vector`, each a cycle later in the loop than the previous one. */
 static struct ways intr_floor_measure(void (*vector)(void), uint32_t samples)
 {
     uint32_t old = csr_read(mtvec);
@@ -103,7 +103,7 @@ static void floor_thread(void *result)
     uint32_t samples = bootargs_number(BOOT(bench_intr_floor, samples));
     if (!samples || clock_hz())
         panic("run=intr-floor needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
-    console_flush(); /* the bare trap knows no transmitter */
+    console_flush(); /* the bare trap cannot handle the transmitter */
     stamp.fn = driver;
     bare_table[source].fn = stamp_handler;
     bare_table[source].arg = &stamp;

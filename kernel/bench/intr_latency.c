@@ -1,5 +1,5 @@
 /*
- * run=intr-latency: cycles from an interrupt's wire to whoever has to do with it, with the harts idle and loaded. The
+ * run=intr-latency: cycles from an interrupt's wire to the code that handles it, with the harts idle and loaded. The
  * wire is the CLINT's timer of hart 0, whose rise is known to the cycle; needs hz=0. Ways (paper `mach`, section 2.2):
  *
  *   handler  to the first instruction of the driver's handler
@@ -8,8 +8,8 @@
  *   event    straight from the handler to the thread that waits for the event: the fast path
  *   remote   to an interrupt thread on another hart, the last one, if there is one
  *
- * Loaded means that on every hart a thread spends half its time in sections under one lock that all share, `section`
- * cycles long at most. Prints for each load and way, in cycles,
+ * Loaded means that on every hart a thread spends half its time in sections under one lock shared by all, `section`
+ * cycles long at most. Prints for each load and path, in cycles,
  *
  *   @intr_latency load=idle|loaded to=handler|... samples=... min=... p50=... p90=... max=... total=...
  *
@@ -32,8 +32,8 @@
 #include "sched/sched.h"
 
 #define MOST_SAMPLES BOOT_MOST(bench_intr_latency, samples)
-#define IDLE_SAMPLES 3  /* nothing varies then */
-#define TO_SLEEP 2000 /* cycles in which the waiting thread is asleep and its hart idle ... */
+#define IDLE_SAMPLES 3  /* no variation then */
+#define TO_SLEEP 2000 /* cycles until the waiting thread is asleep and its hart idle ... */
 #define ACCESSES_TO_SLEEP 24 /* ... and as many accesses of the PIC */
 
 static struct random intr_latency_pace;
@@ -101,7 +101,7 @@ static void intr_latency_measure(bool directly, unsigned hart)
     direct = directly;
     if (!direct)
         ithread_start(&worker, PIC_SOURCE_TIMER(0), intr_latency_work, 0, PRI_INTERRUPT, 1, (int)hart);
-    for (uint32_t i = 0; i < samples + 1; i++) { /* the first fills the caches */
+    for (uint32_t i = 0; i < samples + 1; i++) { /* the first one fills the caches */
         if (i == 1 && !direct && hart == 0)
             PROBE(WINDOW_BEGIN);
         uint32_t delay =

@@ -1,7 +1,7 @@
 /*
  * run=line-transfer: the floor of every hand-over, one coherent transfer of a line: from a store by one hart to the
- * load of another that sees it. Two harts answer each other, each through a line of its own that the other reads until
- * it changes; half a round trip is a transfer. For each hart beside hart 0:
+ * load of another that sees it. Two harts answer each other, each through its own line, which the other polls until
+ * it changes; half a round trip is a transfer. For each other hart than hart 0:
  *
  *   @line_transfer to=... cycles=... transfers=...
  *

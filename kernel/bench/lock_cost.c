@@ -1,17 +1,17 @@
 /*
- * run=lock-cost: what acquiring and releasing each kind of lock costs in the image at hand, to compare images with and
- * without LOCK_DEBUG and LOCK_STATS. Uncontended, on one hart, the empty loop taken off; and contended, where every
- * hart holds the lock for `section` cycles and stays away for `pause`, `rounds` times, as time per passage of all
+ * run=lock-cost: what acquiring and releasing each kind of lock costs in this image, to compare images with and
+ * without LOCK_DEBUG and LOCK_STATS. Uncontended, on one hart, less the empty loop; and contended, where every
+ * hart holds the lock for `section` cycles and pauses for `pause`, `rounds` times, as time per passage of all
  * together.
  *
  *   @lock_cost debug=0|1 stats=0|1 kind=... cycles=... iterations=...
  *   @lock_contended debug=0|1 stats=0|1 kind=simple|mutex|read harts=... section=... pause=... cycles=...
  *
  * kind: floor, one compare-and-swap each way with the ordering of a lock; simple, its section included; mutex; read;
- * write; convert: read, upgrade, downgrade, release; nested: a mutex inside another, which LOCK_DEBUG looks up in the
+ * write; convert: read, upgrade, downgrade, release; nested: a mutex inside another, for which LOCK_DEBUG checks the
  * order of locks.
  *
- * Boot arguments: iterations (200), rounds (50), section (100), pause (200). With hz=0 nothing comes between.
+ * Boot arguments: iterations (200), rounds (50), section (100), pause (200). With hz=0 no tick disturbs the figures.
  */
 #include "bench/pace.h"
 #include "bench/result.h"
@@ -32,7 +32,7 @@ static uint32_t lock_cost_word;
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Of each kind, a turn with whatever is done inside. */
+/* For each kind, one turn with `inside` called inside. */
 INLINE void floor_turn(void (*inside)(void))
 {
     atomic_cas_acquire(&lock_cost_word, 0, 1);
@@ -105,7 +105,7 @@ INLINE uint32_t time_turns(turn_fn *turn, uint32_t n)
     return cycles32() - begin;
 }
 
-/* A loop of its own for each kind, so that nothing is called that the kind does not need. */
+/* A separate loop for each kind, so that nothing is called that the kind does not need. */
 #define TIMED(kind)                                                   \
     static uint32_t __attribute__((noinline)) time_##kind(uint32_t n) \
     {                                                                 \
@@ -129,7 +129,7 @@ static const struct {
     {"write", time_write}, {"convert", time_convert}, {"nested", time_nested},
 };
 
-/* Tenths of a cycle a turn; the turns before bring code and data into the caches. */
+/* Tenths of a cycle per turn; earlier turns bring code and data into the caches. */
 static uint32_t lock_cost_tenths(uint32_t (*loop)(uint32_t), uint32_t iterations)
 {
     loop(4);

@@ -1,15 +1,15 @@
 /*
  * run=lock-floor: what an uncontended simple lock costs, beside the floor: the fewest instructions that make a correct
  * lock by RISC-V's memory model, for which there are several candidates (unprivileged specification, A.6). Each pair,
- * acquire and release, is timed in a loop, the empty loop taken off, with the section between empty, and with one
- * store in it: a release waits until what the section stored is seen by all, so an empty section flatters every lock.
+ * acquire and release, is timed in a loop, less the empty loop, with the section between empty, and with one
+ * store in it: a release waits until the section's stores are visible to all, so an empty section flatters every lock.
  *
  *   @lock_pair pair=... section=empty|store cycles=... iterations=...       cycles per pair
  *   @lock_floor algorithm=... section=... floor=... cycles=... ratio=...    simple_lock and simple_unlock; floor: the
  *                                                                           cheapest candidate
  *
- * Interrupts stay out, and everything is in the cache: a lock is timed at several places in memory, and the least
- * counts, as the cache is direct-mapped and a lock may share its line with what it needs.
+ * Interrupts are masked, and everything is in the cache: a lock is timed at several addresses, and the minimum
+ * counts, as the cache is direct-mapped and a lock may share its line with data that it needs.
  *
  * Boot argument: iterations (1000).
  */
@@ -37,7 +37,7 @@ static struct simple_lock *lock_floor_measured;
 
 #define INLINE static inline __attribute__((always_inline))
 
-typedef crit_t acquire_fn(struct simple_lock *l); /* what it gives, the release gets */
+typedef crit_t acquire_fn(struct simple_lock *l); /* the release gets its result */
 typedef void section_fn(uint32_t i);
 typedef void release_fn(struct simple_lock *l, crit_t s);
 
@@ -132,7 +132,7 @@ INLINE uint64_t time_pairs(acquire_fn *acquire, section_fn *section, release_fn 
     return cycles64() - begin;
 }
 
-/* A loop of its own for each pair and section, at the begin of a cache line, in which nothing is called. */
+/* A separate loop for each pair and section, at the begin of a cache line, without calls. */
 #define LOOP(name, acquire, section, release)                                                    \
     static uint64_t __attribute__((noinline, aligned(64))) name##_##section(uint32_t iterations) \
     {                                                                                            \

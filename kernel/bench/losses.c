@@ -3,10 +3,10 @@
  * at `baud` bit/s while the disk is written by programmed I/O without a pause (disk.mode=pio; requests of `request`
  * bytes, two
  * under way) and datagrams of `frame.bytes` bytes arrive, one each `frame.period` cycles (0: none), at a port that
- * nobody has. `fifo` is the depth of the port's FIFOs, `flow` who tells the far end to wait (dev/serial.h: 0 nobody, 1
- * the driver, 2 the port), `patience` after how many character times without a character the rest is lost. Every 500 us
- * a device interrupts, at the clock's level, that keeps no more than one interrupt: ticks that find the last one
- * waiting are merged with it. Prints
+ * is not in use. `fifo` is the depth of the port's FIFOs, `flow` what tells the far end to wait (dev/serial.h: 0 none,
+ * 1 the driver, 2 the port), `patience` after how many character times without one the rest is lost. Every 500 us
+ * a device interrupts, at the clock's level, that keeps at most one interrupt pending: ticks that find the previous one
+ * pending are merged with it. Prints
  *
  *   @losses sent=... bytes=... overruns=... dropped=... frames=... no_descriptor=... overrun=... full=... disk=...
  *   cycles=...
@@ -14,8 +14,8 @@
  *   @handler name=serial|disk|ether|ticker ..., @waits likewise (bench/handlers.h)
  *
  * bytes: received; dropped: by the driver; frames: taken; no_descriptor, overrun: dropped by the core; full: by a full
- * ipintrq; disk: requests that were over; starved: 1 if the handlers left the reader no time, until after PATIENCE
- * times the time that the characters take the clock's handler took the load away.
+ * ipintrq; disk: completed requests; starved: 1 if the handlers left the reader no time, until after PATIENCE
+ * times the time that the characters take the clock's handler removed the load.
  */
 #include <generated/csr.h>
 
@@ -55,7 +55,7 @@ DEFINE_EVENT(stopped, "losses", SPL_BIO);
 DEFINE_SIMPLE_LOCK(disk_lock, "losses", SPL_BIO);
 static unsigned under_way;
 
-/* The disk's end is followed by its beginning. */
+/* At the disk's end, continues at its beginning. */
 static void losses_again(struct block_io *i)
 {
     crit_t s = simple_lock_enter(&disk_lock);

@@ -1,13 +1,13 @@
 /*
- * run=master: what the master restriction costs (sched/master.h). First what it takes to get there and back from each
- * hart, alone and with nothing else to do; then the same work in parallel threads, one a hart, `operations` each:
- * `section` cycles that are wrapped in unix_master, or not, and `pause` cycles that never are. Prints
+ * run=master: what the master restriction costs (sched/master.h). First the moves to the master and back from each
+ * hart, alone and with no other load; then the same work in parallel threads, one a hart, `operations` each:
+ * `section` cycles, inside unix_master or not, and `pause` cycles that never are. Prints
  *
  *   @master_move from=HART pairs=... enter=... release=... nested=...
  *   @master wrapped=0|1 harts=... section=... pause=... operations=... cycles=... per_megacycle=...
  *
  * enter, release, nested: cycles, mean; nested is a pair inside another. from=0 moves nothing. per_megacycle:
- * operations of all threads in a million cycles. Boot arguments: section (2000), pause (2000), operations (40), pairs
+ * operations of all threads per million cycles. Boot arguments: section (2000), pause (2000), operations (40), pairs
  * (40).
  */
 #include "arch/csr.h"

@@ -2,24 +2,24 @@
  * run=nnb: the Neal Nelson Benchmark's tests (nnb_tests.h) by programs (by=processes; by=threads: threads that share a
  * descriptor table; user/programs/nnb.c), with root=disk0; or, by=kernel, by threads of the kernel, which enter the
  * file system where system calls do and by the same rules (sched/master.h: unix_enter), without the programs and calls
- * above. All drives are given a file system and mounted, the first as the root, the second at /1; of the users' working
- * files each drive has the same share. Each test is done by as many users at once as the list `users` says, all of
- * which begin at the same moment:
+ * above. All drives are given a file system and mounted, the first as the root, the second at /1; each drive has the
+ * same share of the users' working files. Each test is done by as many users at once as the list `users` says, who all
+ * begin at the same moment:
  *
  *   @nnb test=... users=... disks=... harts=... cycles=... mean=... hits=... misses=... read_ahead=... delayed=...
  *   waits=...
  *        conflicts=...
  *
- * cycles   from the beginning until the last user has done his part: the paper's completion time
+ * cycles   from the beginning until the last user has finished: the paper's completion time
  * mean     the mean over the users
  * others   of the buffer cache, in that time (fs/buf.h); by=kernel only, as is
  *
  * the measured part (probes WINDOW_BEGIN and _END), which lies around each, so that a run of one test with one number
- * of users tells which locks it wants.
+ * of users shows which locks it needs.
  *
  * Boot arguments: by (processes), tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12),
- * average, loops, calls, reads (how much of each test, nnb_tests.h), size (so many times as much), bufs, bufchains,
- * biodone.threads, seed. It wants a clock (hz), so that users take turns.
+ * average, loops, calls, reads (how much of each test, nnb_tests.h), size (a factor for it), bufs, bufchains,
+ * biodone.threads, seed. It needs a clock (hz), so that users take turns.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static void nnb_user(void *arg)
     struct nnb n = {
         .user = u, .file = file_bytes, .temporary = u->temporary, .random = run_seed + (uint32_t)(u - users)};
     n.fd = nnb_open(u, u->path, !u->test);
-    if (!u->test) /* the working file is made */
+    if (!u->test) /* the working file is created */
         for (uint32_t at = 0, piece; at < file_bytes; at += piece) {
             piece = MIN(file_bytes - at, sizeof zeros);
             nnb_write(u, n.fd, zeros, piece);
@@ -154,7 +154,7 @@ static void nnb_user(void *arg)
     nnb_close(u, n.fd);
 }
 
-/* Sum of what has changed. */
+/* The sum of all changes. */
 static void print_cache(const struct bufstats *before)
 {
     kprintf(" hits=%lu misses=%lu read_ahead=%lu delayed=%lu waits=%lu conflicts=%lu\n",
@@ -170,14 +170,14 @@ static uint64_t run_test(unsigned test, unsigned count, unsigned disks)
     not_ready = count;
     event_clear(&start);
     unix_enter();
-    nnb_check(vfs_sync(), "sync"); /* what was before it is not the test's */
+    nnb_check(vfs_sync(), "sync"); /* earlier writes are not the test's */
     unix_leave();
     for (unsigned i = 0; i < count; i++) {
         users[i].test = test;
         threads[i] = thread_create(nnb_user, &users[i], PRI_NORMAL, ANY_HART, "user");
     }
     event_take(&all_ready);
-    thread_yield(); /* the last one goes to sleep */
+    thread_yield(); /* lets the last one go to sleep */
     struct bufstats before = bufstats;
     uint64_t begin = cycles64(), last = 0, sum = 0;
     PROBE(WINDOW_BEGIN);
@@ -222,7 +222,7 @@ static unsigned nnb_mount_all(void)
     return disks;
 }
 
-/* The numbers of a list, each below `most`; how many there are. */
+/* The numbers of a list, each below `most`; returns how many there are. */
 static unsigned numbers(const char *name, const char *otherwise, unsigned most, unsigned *to, unsigned room)
 {
     char text[64], *rest;
@@ -244,7 +244,7 @@ static void nnb_add_number(struct arguments *to, uint32_t n)
     arguments_add(to, text);
 }
 
-/* The drives get file systems, and the program does the rest. */
+/* Gives the drives file systems, and runs the program for the rest. */
 static int by_programs(bool threads)
 {
     static struct arguments arguments;

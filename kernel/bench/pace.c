@@ -6,7 +6,7 @@
 #include "dev/console.h"
 #include "sched/sched.h"
 
-#define START_DELAY 500 /* cycles, in which all harts see that the last has come */
+#define START_DELAY 500 /* cycles in which all harts see that the last one has arrived */
 #define CALIBRATION_TURNS 1000
 
 uint32_t pace_cycles_of_16_turns = 16;
@@ -17,7 +17,7 @@ static volatile uint32_t arrived, go, start; /* go: `start`, a cycle, is set */
 void __attribute__((aligned(64))) pace_calibrate(void)
 {
     uint32_t enabled = csr_read_clear(mie, ~0u), cycles = 0;
-    for (unsigned i = 0; i < 2; i++) { /* the first time, the code comes to the cache */
+    for (unsigned i = 0; i < 2; i++) { /* the first time loads the code into the cache */
         uint32_t begin = cycles32();
         pace_turns(CALIBRATION_TURNS);
         cycles = cycles32() - begin;
@@ -44,7 +44,7 @@ static void pace_call(void *hart)
 void pace_on_harts(unsigned count, void (*fn)(unsigned hart))
 {
     struct thread *t[MAX_HARTS];
-    console_flush(); /* what was printed of the run before is not to interrupt this one */
+    console_flush(); /* so that the output of the previous run does not interrupt this one */
     everywhere = fn;
     bench_pace_expected = count;
     arrived = go = 0;

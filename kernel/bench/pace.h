@@ -1,4 +1,4 @@
-/* What benches that run on several harts share: delays of a known length, and a common start. */
+/* Shared by benches that run on several harts: delays of a known length, and a common start. */
 #ifndef BENCH_PACE_H
 #define BENCH_PACE_H
 
@@ -15,12 +15,12 @@ static inline void pace_turns(uint32_t turns)
         barrier();
 }
 
-/* Passes about so many cycles, in registers and in the caller's own line of code. */
+/* Takes about so many cycles, in registers and in the caller's own cache line of code. */
 static inline void pace(uint32_t cycles)
 {
     pace_turns(cycles * 16 / pace_cycles_of_16_turns);
 }
 
-/* Run fn(hart) in a thread bound to each of the first `count` harts, and wait for all; they start at the same time. */
+/* Run fn(hart) in a thread bound to each of the first `count` harts, and wait for all; they start together. */
 void pace_on_harts(unsigned count, void (*fn)(unsigned hart));
 #endif

@@ -22,7 +22,7 @@ static unsigned polls;
 static struct sums at_begin[MAX_HARTS], at_end[MAX_HARTS];
 static uint32_t longest[MAX_HARTS];
 
-/* Another hart may be counting: its two halves of the cycles are read again until they belong together. */
+/* Another hart may be counting: its two halves of the cycles are reread until they match. */
 static struct sums sums_of(unsigned hart)
 {
     volatile struct crit_timing *t = &sync_hart_of(&harts[hart])->crit_timing;

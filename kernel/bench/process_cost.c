@@ -1,6 +1,6 @@
 /*
- * run=process-cost: the program `process_cost` (user/programs/process_cost.c) on the last hart, which it has for itself
- * but for interrupts; with hz=0 there are none.
+ * run=process-cost: the program `process_cost` (user/programs/process_cost.c) on the last hart, which it shares only
+ * with interrupts; with hz=0 there are none.
  */
 #include "arch/hart.h"
 #include "init/run.h"

@@ -1,13 +1,13 @@
 /*
  * run=remote: nodes that create tasks on each other (task/task.h). Node 0 runs the program program= with the words of
- * args=A,B,C, and then tells the others to end; each of them serves until then. In the end no task, port, memory object
+ * args=A,B,C, and then tells the others to end; each of them serves until then. At the end no task, port, memory object
  * or page is left, on any node. Boot arguments: ipc.retry (ms until a packet is sent again), ipc.servers (threads for
- * what other nodes ask for), ipc.lose, ipc.repeat (of 1,000 frames).
+ * requests of other nodes), ipc.lose, ipc.repeat (of 1,000 frames).
  *
  * With ipc.cut= a node is cut from the wire, for good or until ipc.heal=: the program may fail then (@remote_failed),
  * but no node may have anything left.
  *
- *   @remote_node node=... nodes=... cycles=...     of the program; those of the others from their start to their end
+ *   @remote_node node=... nodes=... cycles=...     of the program; on the others from their start to their end
  */
 #include <errno.h>
 #include <generated/soc.h>
@@ -30,12 +30,12 @@
 #include "sched/sched.h"
 #include "xmm/xmm.h"
 
-#define LEAVE_MS 3000 /* for what is left to go back; or until a node that is silent has been given up */
+#define LEAVE_MS 3000 /* for remaining rights to be returned; or until a silent node has been given up */
 #define SIGNAL_EXIT_CODE 128
 
 static volatile bool remote_ends;
 
-/* Whether all that tasks have had of other nodes has been given back. */
+/* Whether everything that tasks had of other nodes has been given back. */
 static bool is_quiet(void)
 {
     return !tasks_in_use() && !xmm_counts.exports && !xmm_counts.proxies;
@@ -70,7 +70,7 @@ static int run_program(void)
     return status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
 }
 
-/* Until somebody ends this node, or there is nobody who could: a node that is cut ends, and all if node 0 is. */
+/* Until another node ends this one, or none can: a node that is cut ends, and all do if node 0 is. */
 static void serve_others(void)
 {
     uint32_t cut = bootargs_number(BOOT(kernel, ipc_cut)), heal = bootargs_number(BOOT(kernel, ipc_heal));
@@ -81,7 +81,7 @@ static void serve_others(void)
         thread_delay(5 * clock_hz() / 1000 + 1);
 }
 
-/* The others end when nothing is left there. */
+/* The others end when they have nothing left. */
 static int remote_shut_down(unsigned nodes)
 {
     int failed = 0;
@@ -135,7 +135,7 @@ static int run_remote(void)
     user_wait_for_all(0);
     tasks_end();
     transport_drain(200);
-    thread_delay(30 * clock_hz() / 1000 + 1); /* an acknowledgement that was lost is asked for again */
+    thread_delay(30 * clock_hz() / 1000 + 1); /* a lost acknowledgement is requested again */
     if_ether_stop();
     if (!is_quiet() || messages_in_use())
         panic("left at the end: %lu tasks, %lu exports, %lu proxies, %lu messages", (unsigned long)tasks_in_use(),

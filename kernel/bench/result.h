@@ -1,4 +1,4 @@
-/* Lines of results between which is measured. */
+/* Result lines between measurements. */
 #ifndef BENCH_RESULT_H
 #define BENCH_RESULT_H
 
@@ -6,7 +6,7 @@
 #include "lib/printf.h"
 
 /*
- * As kprintf, from a thread; returns when all is sent, so that the console's interrupts are in no figure that follows.
+ * As kprintf, from a thread; returns when all is sent, so that the console's interrupts are not part of later figures.
  */
 #define result(...) (kprintf(__VA_ARGS__), console_flush())
 #endif

@@ -1,14 +1,14 @@
 /*
- * run=scheduler: what the scheduler does with one run queue or one for each hart (make RUNQUEUE=...). Two threads a
+ * run=scheduler: the scheduler with one run queue or one for each hart (make RUNQUEUE=...). Two threads a
  * hart, not bound, for each of two loads, and the latency of a wakeup; prints
  *
  *   @scheduler runqueue=... load=yield|pairs harts=... threads=... operations=... cycles=... per_megacycle=...
  *   stolen=... @wakeup runqueue=... place=own|idle harts=... samples=... median=... most=...
  *
- * yield: every thread yields all the time, the switch between equals. pairs: two threads hand a turn to each other by
+ * yield: every thread yields all the time, the switch between equals. pairs: two threads pass a turn to each other by
  * wakeup and sleep, one pair a hart. An operation is a yield or a turn; per_megacycle is of all threads together.
- * wakeup: cycles from thread_wakeup, on a hart, to the woken thread, which is more urgent and bound to the same hart
- * (own) or to an idle one. Boot arguments: operations of each thread (100), samples (30).
+ * wakeup: cycles from thread_wakeup, on a hart, to the woken thread, which has higher priority and is bound to the same
+ * hart (own) or to an idle one. Boot arguments: operations of each thread (100), samples (30).
  */
 #include "arch/csr.h"
 #include "bench/quantile.h"
@@ -94,7 +94,7 @@ static void wakeup_latency(const char *place, unsigned hart, uint32_t samples)
     struct thread *t =
         thread_create(bench_scheduler_waits, (void *)(uintptr_t)samples, PRI_NORMAL - 4, (int)hart, "waits");
     for (uint32_t i = 0; i < samples; i++) {
-        for (uint32_t begin = cycles32(); cycles32() - begin < 4000;) /* it sleeps again, and its hart idles */
+        for (uint32_t begin = cycles32(); cycles32() - begin < 4000;) /* it sleeps again, and its hart is idle */
             ;
         posted = cycles32();
         event_post(&go);

@@ -1,11 +1,11 @@
 /*
  * run=serial: paper `sync`, section 5.1, test Serial 115.2: a file of `bytes` bytes arrives on the data port at
- * `baud` bit/s and is read by a thread through the terminal line discipline. The bytes received go back to whoever
- * runs the target, and are checked against `crc` (CRC-32, hexadecimal) where it is given. `fifo` is the depth of the
+ * `baud` bit/s and is read by a thread through the terminal line discipline. The bytes received are returned to the
+ * host, and are checked against `crc` (CRC-32, hexadecimal) if it is given. `fifo` is the depth of the
  * port's FIFOs, `patience` how many character times without a character mean that the rest is lost, `poll` after how
  * many bytes the time in critical sections is polled (bench/polls.h).
  *
- * On a board, `player=1` has the bytes played that the host has put into `serial_input`, instead of a line from
+ * On a board, `player=1` plays the bytes that the host has put into `serial_input`, instead of a line from
  * outside.
  *
  * With `busy.us` another device interrupts `busy.rate` times a second at a lower priority, and its handler works for
@@ -48,7 +48,7 @@ uint8_t serial_input[MOST_BYTES] __attribute__((aligned(8), section(".noinit")))
 static struct tty tty;
 static uint32_t busy_turns;
 
-/* CRC-32 of ISO 3309, as zip has it. */
+/* CRC-32 of ISO 3309, as in zip. */
 static uint32_t bench_serial_crc32(const uint8_t *bytes, uint32_t n)
 {
     uint32_t crc = ~0u;
@@ -108,7 +108,7 @@ static void stop_busy_device(void)
             (unsigned long)arrivals_lost_read());
 }
 
-/* Up to `n` bytes, with a poll after each `every` of them. */
+/* Receives up to `n` bytes, with a poll after each `every` of them. */
 static uint32_t bench_serial_receive(uint32_t n, uint32_t every, uint32_t ticks)
 {
     uint32_t got = 0;
@@ -150,7 +150,7 @@ static int serial(void)
     polls_begin();
     PROBE(WINDOW_BEGIN);
     uint64_t begin = cycles64();
-    /* the first of a full FIFO's characters is not seen before it is half full */
+    /* a FIFO reports its first character only when it is half full */
     uint64_t characters = patience + serial_depth(&serial_data);
     uint32_t got = bench_serial_receive(n, poll ? poll : n, (uint32_t)(characters * 10 * clock / baud) + 2);
     uint64_t cycles = cycles64() - begin;

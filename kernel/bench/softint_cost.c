@@ -1,14 +1,14 @@
 /*
- * run=softint-cost: what calling a soft interrupt costs that was posted in a section. The spl schemes and cli-optim
- * look for it when the section ends; the cli schemes, whose sections end with one instruction, have it called by the
+ * run=softint-cost: the cost of calling a soft interrupt that was posted in a section. The spl schemes and cli-optim
+ * check for it when the section ends; the cli schemes, whose sections end with one instruction, have it called by the
  * CLINT's software interrupt: a store to the CLINT, and a trap (intr/softint.c). The model of paper `sync`, Table 2,
- * knows neither. Prints
+ * includes neither. Prints
  *
  *   @softint_cost samples=... post=... call=... back=... more=...
  *
  * in cycles, medians, everything in the caches. post: the posting itself; call: from the end of the posting to the
- * first instruction of the function that is called; back: from its end to the code behind the section; more: of all
- * that, what an empty section does not cost. Needs hz=0. Boot argument: samples (64).
+ * first instruction of the called function; back: from its end to the code after the section; more: all
+ * that, less the cost of an empty section. Needs hz=0. Boot argument: samples (64).
  */
 #include "arch/csr.h"
 #include "bench/quantile.h"

@@ -1,7 +1,7 @@
 /*
- * run=spinlocks: harts that all want one lock (sync/spin). Each takes it, works in it for `section` cycles, lets it go
- * and stays away for `pause` cycles (more or less by half, at random), again and again for `window` cycles. First, on
- * several harts, the floor (line_transfer.c); then for each length of the list `section`:
+ * run=spinlocks: harts that contend for one lock (sync/spin). Each acquires it, works in it for `section` cycles,
+ * releases it and pauses for `pause` cycles (more or less by half, at random), repeatedly for `window` cycles. First,
+ * on several harts, the floor (line_transfer.c); then for each length of the list `section`:
  *
  *   @spinlocks algorithm=... harts=... section=... pause=... window=... acquisitions=... least=... most=... jain=...
  *       handovers=... handover=... handover_min=... handover_max=... wait=... wait_max=...
@@ -10,18 +10,18 @@
  * jain          fairness, (sum x)^2 / (n sum x^2) over the harts' acquisitions x: 1 is equal, 1/n is one hart has all
  *               (Jain, Chiu and Hawe, DEC-TR-301, 1984)
  * handovers     releases at which the next owner, another hart, was waiting already
- * handover      cycles from just before the release to just behind the acquisition there: mean, least, most
- * wait          cycles from asking to having: mean, and the longest of all: how badly a hart may starve
+ * handover      cycles from just before the release to just after the acquisition there: mean, least, most
+ * wait          cycles from the attempt to the acquisition: mean, and the longest of all: how badly a hart may starve
  *
- * Last, on several harts, what those who wait cost the one who works: a section that reads `lines` lines of memory that
- * are not in its cache, in cycles, when nobody else wants the lock and when all do:
+ * Last, on several harts, what the waiting harts cost the holder: a section that reads `lines` lines of memory that
+ * are not in its cache, in cycles, when no other hart wants the lock and when all do:
  *
  *   @spinlocks_memory algorithm=... harts=... lines=... alone=... held=...
  *
- * Interrupts stay out of the window. What the harts note goes to memory outside the section; the section itself
- * stores one word, a counter, which also proves that harts exclude each other. The caches are direct-mapped: code that
- * counts lies in one function, and the window is divided among several places of the lock, so that no place decides
- * that shares its line of the cache with something else.
+ * Interrupts are masked in the window. The harts log to memory outside the section; the section itself
+ * stores one word, a counter, which also proves that harts exclude each other. The caches are direct-mapped: measured
+ * code lies in one function, and the window is divided among several addresses of the lock, so that no single one
+ * decides by sharing its cache line with something else.
  *
  * Boot arguments: section (0,100,400), pause (100), window (40000), lines (10), seed.
  */
@@ -37,7 +37,7 @@
 #include "lib/random.h"
 #include "lock/spin/spin.h"
 
-#define LEAST_CYCLES 40 /* that an acquisition takes: no window overflows the log */
+#define LEAST_CYCLES 40 /* of an acquisition at least: no window overflows the log */
 #define LOG_ENTRIES (BOOT_MOST(bench_spinlocks, window) / LEAST_CYCLES)
 #define PLACES 4
 #define LINES_APART 17
@@ -143,7 +143,7 @@ static void compete(unsigned count)
         pace_on_harts(count, worker);
 }
 
-/* Thousandths of cycles that a section took on the mean. */
+/* Mean time of a section in thousandths of cycles. */
 static uint32_t mean_held(unsigned count)
 {
     uint64_t sum = 0;

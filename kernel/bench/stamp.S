@@ -1,4 +1,4 @@
-/* stamp_handler (stamp.h): nothing may come before the first instruction, such as a C function's own. */
+/* stamp_handler (stamp.h): nothing may precede its first instruction, such as a C function's prologue. */
     .text
     .globl stamp_handler
 stamp_handler:

@@ -1,6 +1,6 @@
 /*
- * An interrupt handler whose first instruction reads the cycle counter: what an interrupt's way to its driver is
- * measured by.
+ * An interrupt handler whose first instruction reads the cycle counter: it measures an interrupt's path to its
+ * driver.
  */
 #ifndef BENCH_STAMP_H
 #define BENCH_STAMP_H

@@ -1,17 +1,17 @@
 /*
  * run=switch-floor: what a thread switch costs beside the floor: saving and restoring the registers that C keeps across
  * calls (ra, sp, s0 to s11), 14 stores and 14 loads in a row. Each is done many times in a row, with all of it in the
- * caches and interrupts kept out, the loop taken off, so that what the stores cost behind the last instruction counts
+ * caches and interrupts masked, less the loop, so that the stores' cost after the last instruction counts
  * too. Prints
  *
  *   @switch_floor iterations=... floor=... switch=... ratio=... yield=... yield_ratio=... pair=... yield_floor=...
  *   wake_floor=...
  *
- * in cycles each. switch: from the decision which thread is next to that thread's first instruction (sched/switch.h).
+ * in cycles each. switch: from the choice of the next thread to that thread's first instruction (sched/switch.h).
  * yield: from calling thread_yield in one thread to its return in another, with the run queue's lock, the choice, and
- * the section around it, under the scheme of the image. pair: a simple lock taken and let go in a section of its own,
- * uncontended. yield_floor: one pair and the floor, which is what a yield cannot do without. wake_floor: the same of
- * the way from a driver's handler to the thread that it wakes: two pairs (who waits; the run queue) and the floor. Boot
+ * the section around it, under the scheme of the image. pair: a simple lock acquired and released in a section of its
+ * own, uncontended. yield_floor: one pair and the floor, which no yield can avoid. wake_floor: the same for
+ * the path from a driver's handler to the thread that it wakes: two pairs (waiters; run queue) and the floor. Boot
  * argument: iterations (200).
  */
 #include "arch/csr.h"
@@ -40,7 +40,7 @@ static uint32_t each(uint64_t cycles, uint32_t count)
 
 DEFINE_SIMPLE_LOCK(pair_lock, "pair", SPL_SCHED);
 
-/* The loop alone, which is taken off the others. */
+/* The loop alone, which is subtracted from the others. */
 static __attribute__((noinline)) uint32_t loop_cycles(uint32_t iterations)
 {
     uint64_t begin = cycles64();
@@ -69,7 +69,7 @@ static __attribute__((noinline)) uint32_t pair_cycles(uint32_t iterations)
 }
 
 static struct thread *volatile switch_floor_here,
-    other; /* `other` is no thread of the scheduler's: these switch among themselves */
+    other; /* `other` is no thread of the scheduler's: both switch directly */
 static uint8_t other_stack[1024] __attribute__((aligned(16)));
 
 static __attribute__((noinline)) void other_code(void)
@@ -88,7 +88,7 @@ static __attribute__((noinline)) uint32_t switch_cycles(uint32_t iterations)
     other.context.sp = (uint32_t)(other_stack + sizeof other_stack);
     other.guard = (uint32_t *)other_stack;
     *other.guard = STACK_GUARD;
-    thread_switch(self, &other); /* the code is in the cache now */
+    thread_switch(self, &other); /* loads the code into the cache */
     uint64_t begin = cycles64();
     for (uint32_t i = iterations; i; i--)
         thread_switch(self, &other);
@@ -106,7 +106,7 @@ static __attribute__((noinline)) void switch_floor_yields(void *iterations)
 static uint32_t yield_cycles(uint32_t iterations)
 {
     struct thread *t[2];
-    crit_t s = crit_sec_enter(SPL_SCHED); /* both are there before the first runs */
+    crit_t s = crit_sec_enter(SPL_SCHED); /* both exist before the first one runs */
     for (unsigned i = 0; i < 2; i++)
         t[i] = thread_create(switch_floor_yields, (void *)(uintptr_t)iterations, PRI_NORMAL - 1, (int)curhart->id,
                              "yields");

@@ -9,7 +9,7 @@
  *   handler        how long an interrupt's handler works
  *   sections       how many sections each hart goes through
  *   lock           none: a section masks, no more; own: with a simple lock of the hart; shared: with one lock for all
- *   mask           0: the same work with no masking at all, beside which the schemes' cost is what they add
+ *   mask           0: the same work without masking, against which the schemes' added cost is measured
  *   poll           time between two polls (bench/polls.h); 0: none
  *
  * All draws are made beforehand from `seed`, so every scheme gets the same work and the same arrivals. Prints
@@ -17,7 +17,7 @@
  *   @synthetic hart=... sections=... cycles=... interrupts=... section_draws=... gap_draws=...      for each hart
  *   @arrivals arrivals=... lost=... spurious=...
  *
- * cycles: from the common start until the hart was through, when its interrupts end, too; draws: what was asked for;
+ * cycles: from the common start until the hart has finished, when its interrupts end, too; draws: the requested sum;
  * spurious: interrupts that found nothing, of all harts.
  */
 #include "bench/pace.h"
@@ -34,7 +34,7 @@
 
 #include <string.h>
 
-#define DRAWS 512 /* of each length, for a hart: then they come again */
+#define DRAWS 512 /* of each length, for a hart: then they repeat */
 #define INTERRUPT_LEVEL SPL_BIO
 
 enum lock_use { NO_LOCK, OWN_LOCK, SHARED_LOCK };
@@ -84,7 +84,7 @@ static void draw(struct work *w, unsigned hart, uint32_t section, uint32_t gap)
 
 #define INLINE static inline __attribute__((always_inline))
 
-typedef crit_t enter_fn(struct work *w); /* what it gives, leaving gets */
+typedef crit_t enter_fn(struct work *w); /* leaving gets its result */
 typedef void leave_fn(struct work *w, crit_t s);
 
 INLINE crit_t bare_enter(struct work *w)
@@ -139,7 +139,7 @@ INLINE void all_sections(enter_fn *enter, leave_fn *leave, struct work *w, bool 
     }
 }
 
-/* A loop for each way, so that a section costs what it costs. */
+/* A loop for each way, without the cost of choosing one. */
 #define LOOP(way)                                                                  \
     static void __attribute__((noinline)) way##_loop(struct work *w, bool polling) \
     {                                                                              \
@@ -149,7 +149,7 @@ LOOP(bare)
 LOOP(masked)
 LOOP(locked)
 
-static bool begun; /* the window: else sections of others count between the two marks of its begin */
+static bool begun; /* the window: otherwise sections of other harts count between the two marks of its begin */
 
 static void work_of(unsigned hart)
 {
@@ -169,7 +169,7 @@ static void work_of(unsigned hart)
     pic_write(PIC_MASK, PIC_SOURCE_ARRIVAL(hart));
 }
 
-/* As many as come in twice the time that the work takes at least; then they come again. */
+/* As many as arrive in twice the minimum time of the work; then they repeat. */
 static unsigned arrivals_needed(uint32_t interval, uint32_t section, uint32_t gap)
 {
     uint64_t n = (uint64_t)2 * sections * (section + gap) * hart_count / interval + hart_count;

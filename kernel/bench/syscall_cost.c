@@ -1,5 +1,5 @@
 /*
- * run=syscall-cost: the program `cost` (user/programs/cost.c) on the last hart, which it has for itself but for
+ * run=syscall-cost: the program `cost` (user/programs/cost.c) on the last hart, which it shares only with
  * interrupts; with hz=0 there are none.
  */
 #include "arch/hart.h"

@@ -1,10 +1,10 @@
 /*
  * run=table5: paper `sync`, Table 5, the cost of the synchronisation primitives: the off-chip, on-chip and flag pairs,
- * `iterations` times (100,000 in the paper), the cost of the empty loop taken off. Prints for each scheme's pair
+ * `iterations` times (100,000 in the paper), less the cost of the empty loop. Prints for each scheme's pair
  *
  *   @table5 primitive=... scheme=... cycles_per_pair=... loop_cycles=... iterations=...
  *
- * Interrupts stay out: the paper's pairs are measured uninterrupted.
+ * Interrupts are masked: the paper's pairs are measured uninterrupted.
  */
 #include "arch/csr.h"
 #include "bench/table5_pair.h"
@@ -25,7 +25,7 @@ static uint64_t __attribute__((noinline, aligned(64))) empty_loop(uint32_t itera
 static uint32_t table5_measure(uint64_t (*loop)(uint32_t), uint32_t iterations)
 {
     uint32_t enabled = csr_read_clear(mie, ~0u);
-    loop(16); /* the code is in the cache now */
+    loop(16); /* loads the code into the cache */
     uint64_t cycles = loop(iterations);
     csr_write(mie, enabled);
     return (uint32_t)((cycles * 100 + iterations / 2) / iterations);

@@ -1,6 +1,6 @@
 /*
  * Paper `sync`, section 5.3: a pair of operations, set and unset, in a tight loop. Compiled once for each scheme, as
- * PAIR(iterations), so that one image measures them all. `volatile` statistics are not kept: nothing may share the
+ * PAIR(iterations), so that one image measures them all. Keeps no `volatile` statistics: nothing else may be in the
  * loop.
  */
 #include "bench/table5_pair.h"

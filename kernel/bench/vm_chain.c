@@ -1,8 +1,8 @@
 /*
- * run=vm-chain: what paper `crtc`, section 2, says of shadow chains. A parent of one region creates children one after
- * the other, writes a page between, and each child lives on. By both strategies of copying, with chains that are
- * collapsed and bypassed and without: how many objects there are, how long the parent's and the first child's chains
- * are, and what a child's fault costs for a page that nobody wrote since. Then all end.
+ * run=vm-chain: paper `crtc`, section 2, on shadow chains. A parent of one region creates children one after
+ * the other, writes a page between, and each child stays alive. For both strategies of copying, with and without
+ * collapsing and bypassing chains: how many objects there are, how long the parent's and the first child's chains
+ * are, and what a child's fault costs for a page that was not written since. Then all end.
  *
  *   @vm_chain strategy=... collapse=... children=... objects=... parent=... first=... last=... cycles=...
  */
@@ -42,7 +42,7 @@ static void chain(bool asymmetric, bool collapses, uint32_t n)
     uint32_t address = AT;
     if (!parent || (asymmetric && !(object = vm_object_create(PAGES))))
         panic("run=vm-chain: no memory");
-    /* what is mapped by its name is copied asymmetrically */
+    /* an object mapped by its name is copied asymmetrically */
     vm_chain_must(vm_map_object(parent, &address, PAGES * PAGE_SIZE, VM_FIXED, object, 0, false, PAGE_READ | PAGE_WRITE,
                                 PAGE_READ | PAGE_WRITE, VM_INHERIT_COPY));
     if (object)

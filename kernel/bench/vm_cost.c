@@ -1,7 +1,7 @@
 /*
  * run=vm-cost: what page faults cost, each kind beside its floor, without the trap; copying a map, by its resident
- * pages; and faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: that alone; with
- * LOCK_STATS, @lockstat lines of that; lockstat=none: no others). Cycles of one page:
+ * pages; and faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: only that; with
+ * LOCK_STATS, @lockstat lines for that; lockstat=none: no others). Cycles per page:
  *
  *   @vm_fault kind=zero|order|copy|shared|pager cycles=... floor=...  floor: clearing the page, copying it, nothing;
  *                                                                     order:
@@ -46,7 +46,7 @@ static struct vm_map *map_with(uint32_t n)
     return map;
 }
 
-/* Cycles of a fault, over all pages but the first two, which bring tables and code. */
+/* Cycles of a fault, over all pages but the first two, which load tables and code. */
 static uint32_t faults(struct vm_map *map, unsigned rights)
 {
     uint32_t begin = 0;
@@ -58,7 +58,7 @@ static uint32_t faults(struct vm_map *map, unsigned rights)
     return (cycles32() - begin) / pages;
 }
 
-/* The same from the last page to the first: no fault brings another page than its own. */
+/* The same from the last page to the first: no fault maps another page than its own. */
 static uint32_t faults_down(struct vm_map *map, unsigned rights)
 {
     uint32_t begin = 0;
@@ -78,7 +78,7 @@ static void fault_up_to(struct vm_map *map, uint32_t n)
 }
 
 /*
- * Of a page, where user mode writes through the region in order: what a fault gave with another one's page, needs none.
+ * Per page, where user mode writes the region in order: a page that an earlier fault has mapped causes none.
  */
 static uint32_t faults_in_order(struct vm_map *map)
 {
@@ -141,7 +141,7 @@ static void kinds(void)
     child = vm_map_fork(map);
     if (!child || !other)
         panic("run=vm-cost: no memory for a map");
-    vm_cost_report("shared", faults(child, PAGE_READ), 0); /* the parent's pages, which are there */
+    vm_cost_report("shared", faults(child, PAGE_READ), 0); /* the parent's pages, which are resident */
     vm_cost_report("copy", faults(child, PAGE_WRITE), copy);
     vm_map_release(child);
     struct vm_object *file = vm_object_of_bytes((const void *)0x40000000, (pages + 2) * PAGE_SIZE, pages + 2);
@@ -160,12 +160,12 @@ static uint32_t fork_of(uint32_t n)
     struct vm_map *map = map_with(n), *child;
     for (uint32_t i = 0; i < n; i++)
         vm_cost_must(vm_fault(map, AT + i * PAGE_SIZE, PAGE_WRITE));
-    child = vm_map_fork(map); /* brings the code */
+    child = vm_map_fork(map); /* loads the code */
     if (!child)
         panic("run=vm-cost: no memory for a map");
     vm_map_release(child);
     for (uint32_t i = 0; i < n; i++)
-        vm_cost_must(vm_fault(map, AT + i * PAGE_SIZE, PAGE_WRITE)); /* as they were */
+        vm_cost_must(vm_fault(map, AT + i * PAGE_SIZE, PAGE_WRITE)); /* as before */
     uint32_t begin = cycles32();
     child = vm_map_fork(map);
     uint32_t cycles = cycles32() - begin;
@@ -177,7 +177,7 @@ static uint32_t fork_of(uint32_t n)
     return cycles;
 }
 
-/* Loading and storing each of a table's entries, as if their right to write were taken. */
+/* Loading and storing each of a table's entries, as when their write rights are removed. */
 static uint32_t entries(uint32_t n)
 {
     uint32_t page = page_alloc();
@@ -192,7 +192,7 @@ static uint32_t entries(uint32_t n)
     return cycles;
 }
 
-/* A trap that does nothing: taken and left in machine mode, which costs what it does from user mode. */
+/* A trap that does nothing: taken and left in machine mode, at the same cost as from user mode. */
 __attribute__((naked, aligned(64))) static void bare_trap(void)
 {
     __asm__("addi sp, sp, -64\n"
@@ -266,7 +266,7 @@ static void parallel(void)
     pace_on_harts(hart_count, clear_pages);
     uint32_t floor = elapsed();
 #if LOCK_STATS
-    lock_stats_clear(); /* which locks all of them take */
+    lock_stats_clear(); /* only the locks that all harts take */
 #endif
     pace_on_harts(hart_count, fault_pages);
     uint32_t cycles = elapsed();

@@ -1,7 +1,7 @@
 /*
- * run=vm-shootdown: what it costs to take a translation from the harts that may have it, over their number. They are
- * idle, or busy in the kernel with interrupts on; that they use the pmap is arranged, as if a thread of its program had
- * been there. Beside it the floor: calling the same harts for nothing. Cycles, each the mean of several:
+ * run=vm-shootdown: the cost of removing a translation from the harts that may have it, over their number. They are
+ * idle, or busy in the kernel with interrupts on; they are made to use the pmap, as if a thread of its program had
+ * run there. Beside it the floor: an empty call to the same harts. Cycles, each the mean of several:
  *
  *   @vm_shootdown harts=... state=idle|busy cycles=... floor=...     harts: others than the caller
  */
@@ -27,7 +27,7 @@ static void vm_shootdown_busy(void *arg)
         barrier();
 }
 
-/* In a call: the hart takes the pmap as it would on its way to user mode. */
+/* In a call: the hart takes the pmap as on its way to user mode. */
 static void take_up(void *arg)
 {
     mmu_use(arg);
@@ -51,7 +51,7 @@ static uint32_t cycles_of(struct vm_map *map, uint32_t others, bool floor)
             pmap_protect(vm_map_pmap(map), AT, AT + PAGE_SIZE, PAGE_READ);
         else if (others)
             hart_call_run(others, vm_shootdown_nothing, 0);
-        if (i) /* the first brings the code */
+        if (i) /* the first one loads the code */
             sum += cycles32() - begin;
         pmap_remove(vm_map_pmap(map), AT, AT + PAGE_SIZE);
     }

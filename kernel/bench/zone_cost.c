@@ -1,8 +1,8 @@
 /*
  * run=zone-cost: what it costs to allocate an object of a zone and to free it again, both from the hart's cache,
- * beside the floor: the two sections, and in each the loads and stores that take an object from a stack and put it
- * back. Interrupts stay out, and all is in the hart's caches but for what evicts each other there, as the layout has
- * it.
+ * beside the floor: the two sections, and in each the loads and stores that pop an object from a stack and push it
+ * back. Interrupts are masked, and everything is in the hart's caches except lines that evict each other there, which
+ * depends on the layout.
  * Cycles of one allocation and one free:
  *
  *   @zone_cost sections=... floor=... cycles=... ratio=... iterations=...
@@ -72,7 +72,7 @@ static __attribute__((noinline)) uint32_t zone(uint32_t iterations)
 static uint32_t zone_cost_measure(loop_fn *loop, uint32_t iterations)
 {
     uint32_t enabled = csr_read_clear(mie, ~0u);
-    loop(4); /* what fits is in the caches now */
+    loop(4); /* loads into the caches what fits */
     uint32_t cycles = loop(iterations);
     csr_write(mie, enabled);
     return (uint32_t)(((uint64_t)cycles * 100 + iterations / 2) / iterations);

@@ -8,7 +8,7 @@
 
 static struct {
     uint32_t address;
-    uint32_t instruction; /* that stands there, while `inserted` */
+    uint32_t instruction; /* the replaced one, while `inserted` */
     bool used, once, inserted;
 } break_table[BREAKPOINTS];
 
@@ -92,8 +92,8 @@ void break_insert(void)
 }
 
 /*
- * In the other order: of two at a place the first has seen the code. A page of a program may have become another's
- * meanwhile: what is no EBREAK any more is not ours.
+ * In reverse order: of two at one address the first has saved the code. A program's page may have been reused
+ * meanwhile: an address that no longer holds an EBREAK is left alone.
  */
 void break_remove(void)
 {

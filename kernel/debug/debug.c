@@ -1,4 +1,4 @@
-/* How a hart comes into the debugging module and leaves it (debug.h). */
+/* How a hart enters and leaves the debugging module (debug.h). */
 #include "debug/debug.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "sync/pic.h"
 #include "sync/spl.h"
 
-#define POLL_TURNS 64 /* of a loop, between looks at the line */
+#define POLL_TURNS 64 /* of a loop, between polls of the line */
 
 struct debug_hart debug_harts[MAX_HARTS];
 
@@ -45,12 +45,12 @@ static void note_csrs(struct debug_hart *me)
 #define NOTE(name) csr[DEBUG_CSR_##name] = csr_read(name);
     DEBUG_CSRS(NOTE)
 #undef NOTE
-    /* as it was before this trap, which has moved MIE to MPIE */
+    /* its value before this trap, which has moved MIE to MPIE */
     uint32_t then = me->frame->mstatus;
     csr[DEBUG_CSR_mstatus] = (then & ~MSTATUS_MIE) | (then & MSTATUS_MPIE ? MSTATUS_MIE : 0);
 }
 
-/* Wait here until GDB lets this hart go. `signal`: what GDB is to be told; 0: nothing. */
+/* Wait here until GDB releases this hart. `signal`: what is reported to GDB; 0: nothing. */
 static void debug_stop(struct debug_hart *me, struct frame *frame, unsigned signal)
 {
     here()->stop = 0;
@@ -72,10 +72,10 @@ static void debug_stop(struct debug_hart *me, struct frame *frame, unsigned sign
         me->mie = csr_read(mie);
         csr_write(mie, 0);
     }
-    __asm__ volatile("fence.i" ::: "memory"); /* breakpoints have come and gone */
+    __asm__ volatile("fence.i" ::: "memory"); /* breakpoints were inserted and removed */
 }
 
-/* Whatever trap ends a step: the interrupts that were kept from it come again. Whether there was one. */
+/* Any trap ends a step: unmasks the interrupts that were masked for it. Returns whether there was a step. */
 static bool end_step(struct debug_hart *me)
 {
     bool was = me->stepping;
@@ -100,7 +100,7 @@ static bool debug_breakpoint(struct debug_hart *me, struct frame *frame, bool st
     note_csrs(me);
     ours = memory_pc(me, &physical) && break_is_set(physical);
     if (debug_in_user(me) && !ours && !stepping)
-        return false; /* a program's own: its end */
+        return false; /* an EBREAK of the program: ends it */
     me->breakpoint = ours;
     me->at_ebreak = !stepping;
     me->stepped = stepping;
@@ -121,15 +121,15 @@ static unsigned debug_signal_of(uint32_t cause)
 }
 
 /*
- * From the trap path (arch/exception.h), with a full frame and interrupts off on chip: true if the trap was the
- * debugger's business alone, and the hart goes on as the frame says. An exception that GDB has been told of and
- * continues is the kernel's again. A software interrupt has been cleared before the call, and may have been for others
+ * From the trap path (arch/exception.h), with a full frame and interrupts off on chip: true if only the debugger
+ * handles the trap, and the hart continues as the frame says. An exception that was reported to GDB and that it
+ * continues is returned to the kernel. A software interrupt was cleared before the call, and may have other causes
  * too: false.
  */
 static bool debug_trap(uint32_t cause, struct frame *frame)
 {
     struct debug_hart *me = here();
-    if (!debug_active()) /* or an exception in the module: the kernel shall panic */
+    if (!debug_active()) /* otherwise an exception in the module: the kernel panics */
         return false;
     bool stepping = end_step(me);
     if (cause == CAUSE_BREAKPOINT)
@@ -145,10 +145,10 @@ static bool debug_trap(uint32_t cause, struct frame *frame)
         return false; /* it ends the program only */
     me->breakpoint = me->at_ebreak = false;
     debug_stop(me, frame, debug_signal_of(cause));
-    return frame->mepc != pc; /* GDB has mended it */
+    return frame->mepc != pc; /* GDB has changed it */
 }
 
-/* The port's handler. The hart stops when it has returned to what was interrupted. */
+/* The port's handler. The hart stops when it has returned to the interrupted code. */
 static void heard(void *arg)
 {
     (void)arg;
@@ -163,7 +163,7 @@ static void heard(void *arg)
     }
 }
 
-/* A turn of a loop that waits for another hart (lock/spin/spin.h): whether to stop, by EBREAK. */
+/* Called in each turn of a loop that waits for another hart (lock/spin/spin.h): whether to stop, by EBREAK. */
 static bool debug_poll(void)
 {
     static uint32_t turns[MAX_HARTS];
@@ -176,7 +176,7 @@ static bool debug_poll(void)
         csr_set(mstatus, mie);
         return false;
     }
-    /* Interrupts stay off until the EBREAK: one of them would take the thread away from this hart, or answer first. */
+    /* Interrupts stay off until the EBREAK: one could move the thread off this hart, or handle the request first. */
     struct debug_hart *me = here();
     here()->stop = 1;
     me->invited = true;
@@ -184,7 +184,7 @@ static bool debug_poll(void)
     return true;
 }
 
-/* Notes why the next EBREAK comes; whether there is a debugger to report it to. */
+/* Notes the reason of the next EBREAK; returns whether there is a debugger to report it to. */
 static bool debug_note_panic(const char *message)
 {
     if (!debug_active())
@@ -198,7 +198,7 @@ void debug_exit(uint32_t code)
     if (!debug_active())
         return;
     for (intr_disable(); !server_try(); intr_disable())
-        intr_enable(); /* the hart that has it may want this one to stop */
+        intr_enable(); /* the hart that holds the lock may need to stop this one */
     server_exit(code);
     server_release();
 }

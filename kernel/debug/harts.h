@@ -1,4 +1,4 @@
-/* What the parts of the debugging module share: the harts as they stopped. Locking: debug.h. */
+/* State shared by the parts of the debugging module: the harts as they stopped. Locking: debug.h. */
 #ifndef DEBUG_HARTS_H
 #define DEBUG_HARTS_H
 
@@ -8,7 +8,7 @@
 #include "arch/frame.h"
 #include "arch/hart.h"
 
-/* CSRs that GDB is shown, as they were when the hart stopped; their registers follow pc in this order. */
+/* CSRs shown to GDB, with their values when the hart stopped; their registers follow pc in this order. */
 #define DEBUG_CSRS(of) \
     of(mstatus) of(mie) of(mip) of(mtvec) of(mscratch) of(mcause) of(mtval) of(satp) of(mcycle) of(minstret) of(mhartid)
 
@@ -20,20 +20,20 @@ enum debug_csr {
 };
 
 struct debug_hart {
-    volatile bool stop;    /* it has been asked to */
+    volatile bool stop;    /* it has been asked to stop */
     volatile bool stopped; /* the hart waits in the module, until ... */
     volatile bool go;
-    uint8_t signal;  /* GDB's number of why it stopped; 0: others did, or GDB has been told */
-    bool breakpoint; /* by a breakpoint of ours */
-    bool at_ebreak;  /* by the EBREAK that its pc points to, ours or not */
-    bool stepping;   /* it makes a step, with interrupts kept from it if `masked`; `mie` is what it was */
+    uint8_t signal;  /* GDB's number for why it stopped; 0: another hart stopped it, or it was reported */
+    bool breakpoint; /* stopped by a breakpoint of the module */
+    bool at_ebreak;  /* stopped by the EBREAK at its pc, the module's or not */
+    bool stepping;   /* it makes a step, with interrupts masked if `masked`; `mie` is the previous value */
     bool masked;
-    volatile bool stepped; /* the step has come to its end */
-    bool invited;    /* by debug_poll: the next EBREAK is only to stop ... */
+    volatile bool stepped; /* the step has ended */
+    bool invited;    /* by debug_poll: the next EBREAK only stops it ... */
     uint8_t mpie;    /* ... and sets this in mstatus again */
     uint32_t mie;
     struct frame *frame;
-    const char *message; /* of its panic, until GDB has been told */
+    const char *message; /* of its panic, until reported to GDB */
     uint32_t csr[DEBUG_CSR_COUNT];
 };
 

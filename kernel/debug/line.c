@@ -31,7 +31,7 @@ void line_fill(void)
 
 int line_get(void)
 {
-    line_fill(); /* each time: the line may be faster than who takes the bytes, but not than this */
+    line_fill(); /* each time: the line may be faster than the consumer of the bytes, but not than this */
     return head == tail ? -1 : ring[tail++ % RING];
 }
 

@@ -42,7 +42,7 @@ static bool is_ram(uint32_t address)
     return address - MAIN_RAM_BASE < MAIN_RAM_SIZE;
 }
 
-/* Through the two levels of Sv32's tables (privileged specification 4.3.2) from `table` on; they lie in main RAM. */
+/* Translates by Sv32's two levels of tables (privileged specification 4.3.2), from `table` on; they are in main RAM. */
 static bool mapped(uint32_t table, uint32_t address, uint32_t *physical)
 {
     for (unsigned shift = 22; is_ram(table); shift -= 10) {
@@ -61,7 +61,7 @@ static bool mapped(uint32_t table, uint32_t address, uint32_t *physical)
     return false;
 }
 
-/* The tables of the process whose thread the hart runs in the kernel; 0: it is of none. */
+/* The tables of the process whose thread the hart runs in the kernel; 0: none. */
 static uint32_t table_of_process(const struct debug_hart *h)
 {
     const struct user_thread *t = harts[h - debug_harts].thread->user;
@@ -69,7 +69,7 @@ static uint32_t table_of_process(const struct debug_hart *h)
     return map ? vm_map_pmap(map)->root : 0;
 }
 
-/* `known`: the hart's frame and CSRs are those of now. */
+/* `known`: the hart's frame and CSRs are current. */
 static bool debug_memory_address_of(const struct debug_hart *h, bool known, uint32_t address, uint32_t *physical)
 {
     *physical = address;
@@ -87,7 +87,7 @@ static bool machine_address(const struct debug_hart *h, uint32_t address, uint32
     return debug_memory_address_of(h, h->stopped, address, physical);
 }
 
-/* The greatest aligned access at `address` of at most n bytes. */
+/* The widest aligned access at `address` of at most n bytes. */
 static uint32_t debug_memory_width(uint32_t address, uint32_t n)
 {
     return !(address & 3) && n >= 4 ? 4 : !(address & 1) && n >= 2 ? 2 : 1;

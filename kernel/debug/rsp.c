@@ -62,7 +62,7 @@ static void rsp_add_number(struct rsp *r, uint32_t value)
     }
 }
 
-/* A register: its bytes as they lie in memory, or x where it cannot be read. */
+/* A register: its bytes in memory order, or x if it cannot be read. */
 static void add_register(struct rsp *r, unsigned thread, unsigned number)
 {
     uint32_t value;
@@ -95,7 +95,7 @@ enum rsp_verdict rsp_receive(struct rsp *r, uint8_t c)
             r->state = RSP_BODY, r->length = r->sum = 0, r->too_long = false;
         return c == RSP_INTERRUPT_CHARACTER ? RSP_INTERRUPT : RSP_NOTHING;
     case RSP_BODY:
-        if (c == '$') { /* the end of the last one was lost */
+        if (c == '$') { /* the end of the previous packet was lost */
             r->length = r->sum = 0, r->too_long = false;
         } else if (c == '#') {
             r->state = RSP_CHECK_HIGH;
@@ -120,16 +120,16 @@ enum rsp_verdict rsp_receive(struct rsp *r, uint8_t c)
         }
         r->target->put('+');
         if (r->too_long)
-            r->length = 0; /* longer than we said we take: an unknown command */
+            r->length = 0; /* longer than announced: an unknown command */
         r->in[r->length] = 0;
-        r->waiting = false; /* another GDB, perhaps */
+        r->waiting = false; /* perhaps another GDB */
         return RSP_PACKET;
     }
 }
 
 /* Parts of a command ----------------------------------------------------------------------------------------------- */
 
-/* A number of hexadecimal digits, at least one; moves *at behind it. */
+/* A number of hexadecimal digits, at least one; moves *at past it. */
 static bool number(const char **at, uint32_t *value)
 {
     const char *begin = *at;
@@ -153,7 +153,7 @@ static bool range(const char **at, uint32_t *address, uint32_t *length)
     return number(at, address) && rsp_expect(at, ',') && number(at, length);
 }
 
-/* A thread: -1 (all) and 0 (any) are given as 0. */
+/* A thread: -1 (all) and 0 (any) both become 0. */
 static bool thread_number(const struct rsp *r, const char **at, unsigned *thread)
 {
     uint32_t n;
@@ -168,7 +168,7 @@ static bool thread_number(const struct rsp *r, const char **at, unsigned *thread
     return true;
 }
 
-/* Whether the text begins with `word`; *at is moved behind it. */
+/* Whether the text begins with `word`; moves *at past it. */
 static bool starts(const char **at, const char *word)
 {
     const char *c = *at;
@@ -179,7 +179,7 @@ static bool starts(const char **at, const char *word)
     return true;
 }
 
-/* Two digits for each of n bytes, and nothing behind them. */
+/* Converts two digits for each of n bytes; the text must end there. */
 static bool hex_bytes(const char *from, uint8_t *to, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++, from += 2) {
@@ -193,7 +193,7 @@ static bool hex_bytes(const char *from, uint8_t *to, uint32_t n)
 
 /* Memory and registers --------------------------------------------------------------------------------------------- */
 
-/* GDB takes what could be read from the beginning of a range on; the fault shows when it asks for the rest. */
+/* GDB accepts the readable beginning of a range; the fault shows when it asks for the rest. */
 static void rsp_read_memory(struct rsp *r, const char *at)
 {
     uint32_t address, n, end;
@@ -219,7 +219,7 @@ static void rsp_read_memory(struct rsp *r, const char *at)
         reply(r, "E01");
 }
 
-/* The bytes of the packet take the place of its text, which is longer. */
+/* The bytes overwrite the packet's text, which is longer. */
 static void write_hex(struct rsp *r, const char *at)
 {
     uint32_t address, n;
@@ -306,7 +306,7 @@ static void select_thread(struct rsp *r, const char *at)
     reply(r, "OK");
 }
 
-/* The part of a document that was asked for: "offset,length". */
+/* The requested part of a document: "offset,length". */
 static void add_part(struct rsp *r, const char *document, const char *at)
 {
     uint32_t offset, n, size = 0;
@@ -336,7 +336,7 @@ static char *rsp_copy(char *to, char *end, const char *text)
     return to;
 }
 
-/* Names are given by programs: what XML or the packet would take for markup is left out. */
+/* Names come from programs: replaces characters that XML or the packet would interpret as markup. */
 static void plain(char *text)
 {
     for (; *text; text++)
@@ -416,7 +416,7 @@ static void all_do(struct rsp *r, enum rsp_resume how)
         r->action[i] = (struct rsp_action){.resume = how};
 }
 
-/* Signals that GDB gives with C and S mean nothing to a machine. */
+/* Signals that GDB gives with C and S are ignored: a machine has none. */
 static bool action_of(const char **at, struct rsp_action *a)
 {
     uint32_t signal;
@@ -435,7 +435,7 @@ static bool action_of(const char **at, struct rsp_action *a)
     }
 }
 
-/* "vCont;action[:thread]...": for each thread the first action that names it, or that names none, holds. */
+/* "vCont;action[:thread]...": for each thread the first action that names it, or that names none, applies. */
 static enum rsp_verdict rsp_vcont(struct rsp *r, const char *at)
 {
     bool given[RSP_MAX_THREADS] = {false};
@@ -460,7 +460,7 @@ static enum rsp_verdict rsp_vcont(struct rsp *r, const char *at)
     return RSP_RESUME;
 }
 
-/* The old "c" and "s", without an address: the thread of "Hc" does it, the others continue. */
+/* The old "c" and "s", without an address: apply to the thread of "Hc"; the others continue. */
 static enum rsp_verdict resume_plainly(struct rsp *r, enum rsp_resume how)
 {
     all_do(r, RSP_CONTINUE);
@@ -555,7 +555,7 @@ enum rsp_verdict rsp_execute(struct rsp *r)
     }
     r->waiting = verdict == RSP_RESUME;
     if (r->waiting)
-        return verdict; /* the reply is how it ends */
+        return verdict; /* the reply is sent when the target stops */
     if (r->reply_cut)
         reply(r, "E02");
     rsp_send(r);

@@ -1,11 +1,11 @@
 /*
- * Who stops, who runs, who is told (server.h). The machine is stopped, or it runs in one of three ways:
+ * Which harts stop and run, and what is reported (server.h). The machine is stopped, or it runs in one of three ways:
  *
- *   FREE    every hart does what GDB said
+ *   FREE    every hart does what GDB asked for
  *   SHARE   one hart is to step, and waits; the others that GDB continues run for SHARE_CYCLES
- *   STEP    that hart makes its step; all others wait, so that nobody else comes to the step's breakpoint
+ *   STEP    that hart makes its step; all others wait, so that no other hart hits the step's breakpoint
  *
- * so in a loop of steps the others go on too, and what one hart waits for can come. Uses no library.
+ * so in a loop of steps the others make progress too, as a hart may wait for them. Uses no library.
  */
 #include "debug/server.h"
 
@@ -29,7 +29,7 @@ static volatile uint32_t lock;
 
 static struct {
     enum { RUNS, STOPPED } state;
-    bool deaf; /* until it has stopped for the first time */
+    bool deaf; /* until the first stop */
     enum { FREE, SHARE, STEP } way;
     volatile enum rsp_verdict request; /* GDB's, while the machine runs */
     unsigned stepper;                  /* a hart */
@@ -130,13 +130,13 @@ static bool at_breakpoint(unsigned hart)
     return memory_code(&debug_harts[hart], pc_of(hart), &physical) && break_is_set(physical);
 }
 
-/* What GDB may have said before anybody listened. */
+/* GDB may have sent a command before the module listened: asks it to repeat. */
 static void ask_again(void)
 {
     line_put('-');
 }
 
-/* Where somebody will see it. */
+/* Prints where a user will see it. */
 static void say(const char *text)
 {
     if (server.rsp.waiting)
@@ -162,7 +162,7 @@ static void server_report(unsigned hart, enum rsp_signal signal, bool breakpoint
     rsp_stopped(&server.rsp, hart + 1, signal, breakpoint);
 }
 
-/* A hart that GDB let run and that has something to report; hart_count: none. */
+/* A hart that GDB resumed and that has something to report; hart_count: none. */
 static unsigned eventful(void)
 {
     unsigned h = 0;
@@ -220,7 +220,7 @@ static void server_step(void)
     bool ok = n > 0;
     for (unsigned i = 0; i < n; i++)
         ok = ok && memory_code(h, targets[i], &physical) && break_set_once(physical);
-    if (!ok) { /* it stays where it is */
+    if (!ok) { /* the hart stays where it is */
         break_clear_once();
         server_report(server.stepper, RSP_SIGILL, false);
         return;
@@ -231,7 +231,7 @@ static void server_step(void)
     server_run(STEP);
 }
 
-/* The machine has just been stopped: what for? `hart` is the one that found out. */
+/* The machine has just been stopped: determines why. `hart` is the one that stopped it. */
 static void decide(unsigned hart)
 {
     enum rsp_verdict request = server.request;
@@ -247,17 +247,17 @@ static void decide(unsigned hart)
     else if (debug_harts[server.stepper].stopped)
         server_step();
     else
-        server_report(hart, RSP_SIGINT, false); /* the hart that was to step does not answer */
+        server_report(hart, RSP_SIGINT, false); /* the stepping hart does not answer */
 }
 
-/* GDB lets the machine go. What has not been reported yet, because something else was, is now. */
+/* GDB resumes the machine. First reports an event that was delayed by another report, if there is one. */
 static void server_resume(void)
 {
     const struct rsp_action *action = server.rsp.action;
     unsigned steps = hart_count, event;
     for (unsigned h = 0; h < hart_count; h++)
         if (debug_harts[h].stopped && debug_harts[h].breakpoint && !at_breakpoint(h))
-            debug_harts[h].signal = 0; /* the breakpoint has been taken back meanwhile */
+            debug_harts[h].signal = 0; /* the breakpoint has been removed meanwhile */
     event = eventful();
     if (event < hart_count) {
         server_report(event, debug_harts[event].signal, debug_harts[event].breakpoint);
@@ -269,7 +269,7 @@ static void server_resume(void)
             steps = h;
         else if (action[h].resume == RSP_CONTINUE && debug_harts[h].stopped && debug_harts[h].at_ebreak &&
                  instruction_at(&debug_harts[h], pc_of(h), &instruction) && instruction == EBREAK)
-            debug_harts[h].frame->mepc += 4; /* one of the program's own, that has been reported */
+            debug_harts[h].frame->mepc += 4; /* an EBREAK of the program, which has been reported */
     }
     server.stepper = steps;
     server.steps = 0;
@@ -309,7 +309,7 @@ void server_listen(void)
     for (int c; server.state == RUNS && !server.deaf && server.request == RSP_NOTHING && (c = line_get()) >= 0;)
         server.request = rsp_receive(&server.rsp, (uint8_t)c);
     if (server.request != RSP_NOTHING)
-        line_interrupts(false); /* what comes next would keep this hart from being stopped */
+        line_interrupts(false); /* more input would keep this hart from being stopped */
 }
 
 static bool way_ends(void)
@@ -329,7 +329,7 @@ void server_serve(unsigned hart)
             stop_all();
             decide(hart);
         } else if (server.way != STEP && should_run(hart)) {
-            server_let_go(&debug_harts[hart]); /* it was asked to stop, and comes too late */
+            server_let_go(&debug_harts[hart]); /* a late response to a request to stop */
         }
     }
     converse();

@@ -1,4 +1,4 @@
-/* Where an instruction leads (step.h). Uses no library, so that breakpoints may be set in it. */
+/* Successors of an instruction (step.h). Uses no library, so that breakpoints may be set in it. */
 #include "debug/step.h"
 
 #define LONGEST_SEQUENCE 16 /* instructions of a constrained LR/SC loop (unprivileged specification, section 8.3) */
@@ -52,8 +52,8 @@ static bool is_sc(uint32_t i)
     return opcode(i) == OPCODE_AMO && field(i, 27, 5) == 3;
 }
 
-/* From an LR on: behind the SC, and where branches before it lead. Not such a sequence, as one that waits for
- * the place to change before its SC, is stepped instruction by instruction. */
+/* From an LR on: after the SC, and the targets of branches before it. Any other sequence, such as one that waits for
+ * the word to change before its SC, is stepped instruction by instruction. */
 static unsigned sequence(const struct step_source *s, uint32_t pc, uint32_t targets[STEP_MAX_TARGETS])
 {
     unsigned n = 1;

@@ -22,7 +22,7 @@ bool debug_in_user(const struct debug_hart *h)
     return !(h->frame->mstatus & MSTATUS_MPP);
 }
 
-/* Where a register of the interrupted code lies in its frame; 0: x0. */
+/* The place of an interrupted register in its frame; 0: x0. */
 static uint32_t *target_place(struct frame *f, unsigned number)
 {
     switch (number) {
@@ -59,7 +59,7 @@ static bool target_read_register(unsigned thread, unsigned number, uint32_t *val
     return true;
 }
 
-/* In the kernel sp and tp belong to the trap's own return, and gp to nobody. CSRs can only be read. */
+/* In the kernel sp and tp are used by the trap's own return, and gp by no code. CSRs can only be read. */
 static bool target_write_register(unsigned thread, unsigned number, uint32_t value)
 {
     struct debug_hart *h = hart_of(thread);

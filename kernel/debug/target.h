@@ -4,6 +4,6 @@
 
 #include "debug/rsp.h"
 
-extern struct rsp_target debug_target; /* `threads` is filled in by debug_init */
+extern struct rsp_target debug_target; /* debug_init sets `threads` */
 extern const char debug_target_xml[];
 #endif

@@ -1,5 +1,5 @@
 /*
- * What GDB is told of the registers (Debugging with GDB, appendix "Target Descriptions", RISC-V features). They are
+ * The description of the registers for GDB (Debugging with GDB, appendix "Target Descriptions", RISC-V features). They
  * numbered in this order, from 0.
  */
 #include "debug/harts.h"
