@@ -34,7 +34,7 @@ class SDRAM {
         advance(words[column], command == 5);
     }
 
-    // The data pins: the chip's where it drives them, else the word read, else what a keeper leaves.
+    // The data pins: the chip's where it drives them, else the word read, else what a keeper holds.
     uint16_t pins()
     {
         uint16_t outside = reading ? word : level;

@@ -106,7 +106,7 @@ __attribute__((noinline)) static void section(void)
     end(0);
 }
 
-/* Logs its own cycle counter; the simulator sees when that instruction retires, and when the record is made. */
+/* Logs its own cycle counter; the simulator sees when the read retires, and when the record is made. */
 __attribute__((noinline)) static void clock(void)
 {
     for (int i = 0; i < 4; i++) {
@@ -120,7 +120,7 @@ __attribute__((noinline)) static void clock(void)
 }
 
 /*
- * Marks whose value the instruction before has written, by calculating and by loading, and the one at the mark spoils.
+ * Marks whose value the instruction before writes, by computing and by loading, and the one at the mark overwrites.
  */
 __attribute__((noinline)) static void value(void)
 {

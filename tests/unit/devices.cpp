@@ -1,14 +1,14 @@
-// The devices at a chip's pins (sim/harness/devices) without the model: a chip that does anything that a chip may do,
-// at random.
+// The devices at a chip's pins (sim/harness/devices) without the model, with a chip that does at random anything that a
+// chip may do.
 //
 //   devices DEVICE SEED STEPS FOLDER [OPTION...]
 //
 // - A device that is saved in any cycle and restored into a new one goes on as the first one does, to the last pin and
 //   file.
-// - What it says of the first cycle in which it does something by itself holds.
-// - What it says of the first cycle in which it sends holds, and is no sooner than it must be; characters and frames
+// - Its promise of the first cycle in which it does something by itself holds.
+// - Its promise of the first cycle in which it sends holds, and is no sooner than it must be; characters and frames
 //   begin and
-//   end in the very cycles that their lengths and gaps on the wire give.
+//   end in exactly the cycles that follow from their lengths and gaps on the wire.
 // The exit status is 0 if all of that holds; else a line says what does not.
 #include <sys/stat.h>
 
@@ -64,7 +64,7 @@ struct Pad {
     SData count = 0;
     bool line = true; // what the chip receives
 
-    // What a device drives: changes with each cycle in which it does something.
+    // The device's outputs: they change with each cycle in which it does something.
     uint64_t driven() const
     {
         Mix mix;
@@ -131,7 +131,7 @@ class Machine final : public Pins {
     DiskPins disk_pins;
 };
 
-// A chip, what it is at and a device at its pins. A copy of `Chip` and a device restored beside it are the same world
+// A chip, its activity and a device at its pins. A copy of `Chip` and a device restored beside it are the same world
 // again.
 class World {
   public:
@@ -147,11 +147,11 @@ class World {
     virtual Device &device() = 0;
     virtual void device_again() = 0; // a new one, as from the command line
     virtual std::vector<Device *> devices() { return {&device()}; }
-    virtual void before(uint64_t) {} // what comes over wires
+    virtual void before(uint64_t) {} // input from wires
     virtual void edge(uint64_t) = 0; // the chip
     virtual unsigned away() const = 0;
-    virtual bool quiet() const { return false; } // the chip does nothing of itself
-    virtual void stuck() {} // nor the device: the chip has to do something
+    virtual bool quiet() const { return false; } // the chip does nothing by itself
+    virtual void stuck() {} // nor does the device: the chip has to act
     virtual void check(uint64_t) {} // behind each cycle
 
     std::string state()
@@ -184,7 +184,7 @@ class World {
             each->finish();
     }
 
-    // As Node's loop does it. The next cycle in which anything happens.
+    // Like Node's loop. The next cycle in which anything happens.
     uint64_t step(uint64_t cycle)
     {
         before(cycle);
@@ -195,7 +195,7 @@ class World {
         for (Device *each : devices()) {
             if (!(away() & each->wants.pins) && cycle < each->wants.after)
                 continue;
-            if ((away() & each->wants.pins) || away() != away_before) // the pins have not stood still
+            if ((away() & each->wants.pins) || away() != away_before) // the pins have changed
                 each->after_edge(cycle, away());
             else
                 call(*each, cycle, [&] { each->after_edge(cycle, away()); });
@@ -225,7 +225,7 @@ class World {
   private:
     unsigned away_before = 0;
 
-    // One that did not say so does nothing, whenever it is called.
+    // A device that has not announced an action does none, whenever it is called.
     template <class Action> void call(Device &each, uint64_t cycle, Action action)
     {
         if (each.next() <= cycle)
@@ -238,7 +238,7 @@ class World {
     }
 };
 
-// Commands at random, of as many requests at once; takes what comes when it likes.
+// Random commands, of as many requests at once; takes answers at random times.
 class DiskWorld final : public World {
   public:
     DiskWorld(uint64_t seed, const std::string &options) : World(seed), options(options)
@@ -271,7 +271,7 @@ class DiskWorld final : public World {
         } else if (seldom(3000)) {
             reset();
         }
-        // It cannot know in the same cycle what comes with the next one.
+        // It cannot know in this cycle what comes with the next one.
         p.answer_ready = seldom(2);
         p.data_in_ready = !seldom(4);
     }
@@ -314,14 +314,14 @@ class DiskWorld final : public World {
     uint32_t words = 0, waiting = 0, most = 3; // to be sent; commands under way, at most
 };
 
-// What is on a wire takes so long, as hw/ether/phy.py has it.
+// The time on a wire, as in hw/ether/phy.py.
 static uint64_t on_the_wire(size_t bytes, uint64_t rate)
 {
     return (bytes * 8 * CLOCK_HZ + rate - 1) / rate;
 }
 
-// Sends frames at random, a word a cycle or with pauses; gets them over wires, from a file, and as a load of the
-// harness's.
+// Sends frames at random, a word a cycle or with pauses; gets them over wires, from a file, and as a load that the
+// harness makes.
 class EtherWorld final : public World {
   public:
     EtherWorld(uint64_t seed, unsigned mbits, bool odd) : World(seed), rate(mbits * 1'000'000ull), odd(odd)
@@ -622,7 +622,7 @@ static std::unique_ptr<World> made(const std::string &what, uint64_t seed, const
     return std::make_unique<PortWorld>(seed, what == "trace");
 }
 
-// What is read of what a user gives: the frames of a pcap file, the image and the profile of a drive.
+// What is read from users' files: the frames of a pcap file, the image and the profile of a drive.
 static int read(const std::string &what, const std::string &text)
 {
     try {
@@ -642,7 +642,7 @@ static int read(const std::string &what, const std::string &text)
     }
 }
 
-// Two worlds of one seed go the same way; in the second one, the device is made anew now and then, from what the old
+// Two worlds of one seed act alike; in the second one, the device is made anew now and then, from what the old
 // one saved.
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
-// Calls the harness's classes that read what users give, under the sanitizers: a case is a number of texts on stdin,
-// each behind its length, the first of which says what is called; an answer is a line of JSON on stdout.
+// Calls the harness's classes that read users' input, under the sanitizers: a case is a number of texts on stdin,
+// each behind its length, the first of which names the call; an answer is a line of JSON on stdout.
 #include <unistd.h>
 
 #include <cstdio>
@@ -69,7 +69,7 @@ static void poke(const Texts &texts, Json &json)
     json.string("name", made.name).number("value", made.value).number("cycle", made.cycle);
 }
 
-// An image into RAM of so many bytes, and whatever can be asked of it at addresses around its ends.
+// An image in RAM of so many bytes, and all queries at addresses around its ends.
 static void image(const Texts &texts, Json &json)
 {
     size_t ram_bytes = std::stoul(texts.at(3));
@@ -134,7 +134,7 @@ static void speed(const Texts &texts, Json &json)
     close(terminal);
 }
 
-// What is not read at all, and what a sanitizer has to see.
+// Input that is not read at all, and an error that a sanitizer has to see.
 static void planted(const Texts &texts, Json &json)
 {
     std::vector<char> bytes(texts.at(2).begin(), texts.at(2).end());
@@ -145,7 +145,7 @@ static void planted(const Texts &texts, Json &json)
         json.number("sum", uint64_t(most + int(bytes.size())));
 }
 
-// A machine of counters alone, in place of a model.
+// A machine with only counters, in place of a model.
 class Vinterlock___024root {
   public:
     uint64_t time = 0, alarm[2] = {};
@@ -189,7 +189,7 @@ IdleTable idle_table(Root &root)
     return table;
 }
 
-// What Idle says of such machines, made at random, against what comes of them cycle by cycle.
+// What Idle says of such machines, made at random, against what they do cycle by cycle.
 static void idle(const Texts &texts, Json &json)
 {
     constexpr unsigned MOST = 60; // cycles

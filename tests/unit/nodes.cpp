@@ -1,4 +1,4 @@
-// Of several nodes in one run: how far each may go on (run/lookahead.h), the promise of a serial line
+// Several nodes in one run: how far each may go on (run/lookahead.h), the promise of a serial line
 // (devices/serial.h), and threads that share a job (support/crew.h).
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@ static std::vector<uint64_t> limits(std::vector<uint64_t> stirs, std::vector<Loo
 static void a_waiting_node_promises_its_alarm()
 {
     // 0 is busy at 100, 1 sleeps until 5000, both ways 10 cycles.
-    CHECK((limits({100, 5000}, {{0, 1}, {1, 0}}, 10) == std::vector<uint64_t>{120, 110})); // 1 may be stirred at 110
+    CHECK((limits({100, 5000}, {{0, 1}, {1, 0}}, 10) == std::vector<uint64_t>{120, 110})); // 1 may be woken at 110
     CHECK((limits({100, 5000}, {{1, 0}}, 10) == std::vector<uint64_t>{5010, NEVER}));
     CHECK((limits({NEVER, NEVER}, {{0, 1}, {1, 0}}, 10) == std::vector<uint64_t>{NEVER, NEVER}));
     // Round a ring of four: what 0 sends comes back to it over the three that wait.
@@ -33,7 +33,7 @@ static void a_waiting_node_promises_its_alarm()
            std::vector<uint64_t>{128, 107, 114, 121}));
 }
 
-// Against the definition: the least fixed point, found by trying again and again.
+// Against the definition: the least fixed point, found by iteration.
 static void it_is_the_least_fixed_point()
 {
     std::mt19937 random(1);
@@ -66,7 +66,7 @@ static void it_is_the_least_fixed_point()
     }
 }
 
-// A byte never comes sooner than was promised in any cycle before, and in a frame under way it comes then.
+// A byte never comes sooner than was promised in any earlier cycle, and in a frame under way it comes exactly then.
 static void a_line_keeps_its_promise()
 {
     std::mt19937 random(2);

@@ -407,7 +407,7 @@ static void threads(void)
     SHOW(sem_trywait(&sem));
 }
 
-/* Searching a program in PATH with paths near the greatest length; a spawn with no descriptor left. */
+/* Searching a program in PATH with paths near the greatest length; spawn's file actions on descriptor -1. */
 static void programs(void)
 {
     static char path[PATH_MAX + 2];

@@ -1,11 +1,11 @@
-/* Reads registers as they are after reset, those of resets.h in its order, and prints each that is not what it says. */
+/* Reads registers after reset, those of resets.h in its order, and prints each that differs from its reset value. */
 #include <generated/csr.h>
 
 #include "console.h"
 
 static const struct {
     uint32_t address, reset;
-    uint32_t latched; /* what is to be written there first, and 0 behind: 0, or where the divisor latch is shown */
+    uint32_t latched; /* where to set DLAB for the read, and clear it afterwards; 0: nowhere */
 } registers[] = {
 #include "resets.h"
 };

@@ -1,6 +1,6 @@
 /*
- * Looks at every part of the SoC from every hart. Prints "@failed line=N" for each check that fails, and "@cost
- * region=NAME load=N store=N" with what accesses take in cycles; the exit code is the number of checks that failed.
+ * Checks every part of the SoC from every hart. Prints "@failed line=N" for each check that fails, and "@cost
+ * region=NAME load=N store=N" with the cycles of accesses; the exit code is the number of checks that failed.
  */
 #include <generated/csr.h>
 #include <generated/pic_regs.h>
@@ -22,7 +22,7 @@
             failed(__LINE__); \
     } while (0)
 
-#define NOBODY (CSR_BASE + 0x80000) /* on the shared bus, and no device's */
+#define NOBODY (CSR_BASE + 0x80000) /* on the shared bus, without a device */
 #define MEIP (1u << 11)
 
 static uint32_t failures, arrived;
@@ -62,7 +62,7 @@ static void copy(const void *source, void *destination, uint32_t bytes)
         ;
 }
 
-/* A store to the ROM changes the hart's cached copy at most, not what the copy engine finds there. */
+/* A store to the ROM changes the hart's cached copy at most, not what the copy engine reads there. */
 static void rom(void)
 {
     uint64_t first = *(volatile uint64_t *)ROM_BASE;
@@ -108,7 +108,7 @@ static void bus_error(void)
     CHECK(ctrl_bus_errors_read() == before + 2);
 }
 
-/* Of a CSR a load of any width sees its part, and a store of less than a word does nothing. */
+/* A load of any width from a CSR sees its part, and a store of less than a word does nothing. */
 static void narrow_accesses(void)
 {
     const uintptr_t place = CSR_DMA_SOURCE_ADDR;
@@ -127,7 +127,7 @@ static void narrow_accesses(void)
     CHECK(!dma_busy_read());
 }
 
-/* Of the hart's own window, what is no device's reads as 0, and stores to it go nowhere. */
+/* In the hart's own window, addresses without a device read as 0, and stores to them are ignored. */
 static void hart_window(unsigned hart)
 {
     static const uint32_t holes[] = {PIC_WINDOW_BASE + PIC_WINDOW_SIZE, TRACE_WINDOW_BASE + TRACE_WINDOW_SIZE,
@@ -250,8 +250,8 @@ static void cost(const char *what, uint32_t cycles)
 }
 
 /*
- * Cycles that an access takes: of 16 pairs of the access and an instruction that waits for it, less one for that
- * instruction. `address` and `other` share a place in the caches, so that a load of one then drops the other.
+ * Cycles of an access: from 16 pairs of the access and an instruction that waits for it, less one for that
+ * instruction. `address` and `other` share a place in the caches, so that a load of one evicts the other.
  */
 #define MEASURE(what, access)                                                                           \
     do {                                                                                                \

@@ -1,7 +1,7 @@
 /*
  * The loader as a program of the host, under sanitizers: main RAM is memory at its address, the line is standard input
- * and output, and its bit rate is told on the descriptor that the
- * argument gives. SIGUSR1 is a reset. The image that it runs is made up: it prints
+ * and output, and its bit rate is written to the descriptor that the
+ * argument gives. SIGUSR1 is a reset. The image that it runs is artificial: it prints
  * its boot arguments, waits for a line if they are "type", and ends with a blob.
  */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-/* What stands for I/O in far_end.c. */
+/* Replaces I/O in far_end.c. */
 #include <stdint.h>
 
 uint32_t io_word(uint32_t address);

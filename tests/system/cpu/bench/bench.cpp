@@ -1,9 +1,9 @@
 // A bare cluster, a memory of some latency behind its two memory ports, and a test device on its peripheral bus.
 //   bench IMAGE [--latency N] [--jitter N] [--seed N] [--max-cycles N]
 // loads the binary IMAGE to the start of main memory and runs until the program writes its exit code (the exit status;
-// 124 when max-cycles pass). What harts write to their consoles goes to stdout, a line at a time.
-// The device's registers, and what the private I/O ports answer, are in ../programs/bench.h. What is at the device
-// port, and the faults that --fault plants there, is in device.h.
+// 124 when max-cycles pass). The harts' console output goes to stdout, a line at a time.
+// The device's registers, and the private I/O ports' answers, are in ../programs/bench.h. The device at the device
+// port, and the faults that --fault plants there, are in device.h.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 
     rng.seed(seed);
     VerilatedContext context;
-    context.randReset(2); // what has no reset value starts with a random one
+    context.randReset(2); // registers without a reset value start with a random one
     context.randSeed(seed);
     VInterlockCluster top(&context);
 

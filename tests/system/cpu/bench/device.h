@@ -1,13 +1,13 @@
-// What is at the cluster's device port in the bench: it moves a piece of memory as fast as the port takes it, or reads
-// and writes at random beside the harts, against a model.
+// The device at the cluster's device port in the bench: it moves a piece of memory as fast as the port takes it, or
+// reads and writes at random beside the harts, against a model.
 //
 // At random: of each line of 8 words the even ones are the device's, which writes ever greater values, and the odd ones
 // the harts' (in their low half). Reads of its own words give what the model has; of the harts', no value older than
 // one seen before, or promised by a hart after its fence. When the port says that all writes are visible, the model's
 // values are published: a hart that looks one up and then reads the word must find it, or a later one.
 //
-// Planted faults, with which this must be found to fail: 1, what the device writes goes to memory around the cluster,
-// so that a line stays in caches as it was; 2, what it reads is up to 256 cycles old, as if a cache had kept the newer.
+// Planted faults, which must make the run fail: 1, the device's writes go to memory around the cluster,
+// so that caches keep stale lines; 2, its reads are up to 256 cycles old, as if a cache had kept the newer value.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -60,7 +60,7 @@ class Device {
         if (mode == RANDOM && queue.empty() && !stopping && !(rest && rest--))
             invent();
         bool hesitate = mode == RANDOM && rng() % 8 == 0;
-        // What is offered stays until it is taken.
+        // An offered command stays until it is taken.
         if (!offered)
             offered = !queue.empty() && !hesitate;
         port.cmdValid = offered;
@@ -162,7 +162,7 @@ class Device {
         }
     }
 
-    // Some reads and writes of pieces of memory, and then perhaps a rest, until all is visible or not.
+    // Some reads and writes of pieces of memory, and then perhaps a pause, until all is visible or not.
     void invent()
     {
         for (uint32_t n = 1 + rng() % 6; n; n--) {
@@ -197,7 +197,7 @@ class Device {
         uint32_t index = read.at - base();
         if (fault == DIRTY && index < before.size())
             value = before[index];
-        // Only what harts and device tell each other may show a planted fault.
+        // A planted fault may show only in what harts and device tell each other.
         if (isMine(index) ? !fault && value != read.least : (uint32_t)value < read.least)
             error = "word " + std::to_string(index) + " is " + std::to_string(value) + ", wanted " +
                     std::to_string(read.least);

@@ -4,7 +4,7 @@
 #define ROUNDS 200
 
 static volatile uint32_t by_amo, by_lrsc, highest;
-// The lock lies beside what it protects: those who spin keep taking the line from the one who holds it.
+// The lock lies beside what it protects: spinning harts keep taking the line from the holder.
 static struct {
     volatile uint32_t lock, sum;
 } beside __attribute__((aligned(64)));
@@ -45,7 +45,7 @@ void hart_main(int hart)
     CHECK_EQUAL(neighbours[15], HARTS * ROUNDS);
     CHECK_EQUAL(highest, ROUNDS * HARTS - 1);
 
-    // A store by another hart between LR and SC makes the SC fail, and it then does not store.
+    // A store by another hart between LR and SC makes the SC fail, which then does not store.
     static volatile uint32_t word, step;
     barrier();
 #if HARTS > 1

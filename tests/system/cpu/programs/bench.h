@@ -1,4 +1,4 @@
-// What the bare-metal programs share: the test device of ../bench/bench.cpp, printing, checking, traps, barriers.
+// Shared by the bare-metal programs: the test device of ../bench/bench.cpp, printing, checking, traps, barriers.
 #pragma once
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-// Every hart comes here, knows its number, and is what misa says.
+// Every hart comes here, knows its number, and has the extensions that misa names.
 #include "bench.h"
 
 static volatile uint32_t seen[HARTS];

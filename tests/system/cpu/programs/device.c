@@ -26,7 +26,7 @@ void hart_main(int hart)
         uint32_t mine = (i & ~7u) | (2 * hart + 1); // a word of this hart's in that line
         switch (r % 8) {
         case 0:
-        case 1: { // what the device said was visible is
+        case 1: { // what the device has announced as visible is visible
             i &= ~1u;
             LOOK(hart) = i;
             uint32_t least = LOOK(hart);
@@ -45,7 +45,7 @@ void hart_main(int hart)
             break;
         }
         case 4: shared[mine].low = ++written[mine]; break;
-        case 5: // what this hart stored is there for the device
+        case 5: // the device sees what this hart stored
             shared[mine].low = ++written[mine];
             __asm__ volatile("fence w, o" ::: "memory");
             PROMISE = mine << 16 | written[mine];
@@ -72,7 +72,7 @@ void hart_main(int hart)
     }
     for (uint32_t line = 0; line < WORDS; line += 8)
         CHECK_EQUAL(shared[line + 2 * hart + 1].low, written[line + 2 * hart + 1]);
-    // A write of a whole line by the device takes the reservation of each of its words.
+    // A write of a whole line by the device clears the reservation of each of its words.
     if (hart == 0) {
         for (uint32_t i = 0; i < 8; i++) {
             uint32_t failed_;

@@ -1,7 +1,7 @@
-// How fast a device moves memory, and how much slower that makes harts that work on memory. BUSY: 0, the harts do
-// nothing, and pieces of several lengths are moved; 1, the others than hart 0 go through memory alone, and then beside
-// a device that writes; 2, one that reads. Hart 0 waits at the peripheral bus and in registers, and leaves memory
-// alone.
+// How fast a device moves memory, and how much that slows harts that work on memory. BUSY: 0, the harts do
+// nothing, and pieces of several lengths are moved; 1, the harts other than hart 0 go through memory alone, and then
+// beside a device that writes; 2, beside one that reads. Hart 0 waits at the peripheral bus and in registers, and
+// does not access memory.
 #include "bench.h"
 
 #define PIECE 1024 // words
@@ -39,7 +39,7 @@ static void lengths(void)
     }
 }
 
-// Lets the others work for a while, beside the device if `what` is not 0.
+// Lets the other harts work for a while, beside the device if `what` is not 0.
 static void measure(uint32_t what, const char *cycles, const char *words, const char *done, const char *moved)
 {
     uint32_t begin = CYCLE, before = MEMORY_WORDS, turned = 0, pieces = 0;

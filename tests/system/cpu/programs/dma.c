@@ -52,7 +52,7 @@ void hart_main(int hart)
     else
         while (flag.word[0] != 0x600D)
             continue;
-    // A DMA write takes a reservation away.
+    // A DMA write clears a reservation.
     barrier();
     if (hart == 0) {
         uint32_t failed_;

@@ -1,4 +1,4 @@
-// An access that the bus answers with an error traps, precisely: load, store and fetch. Not so: nothing.
+// An access that the bus answers with an error traps, precisely: load, store and fetch. No other access traps.
 #include "bench.h"
 
 static volatile uint32_t cause[HARTS], tval[HARTS], epc[HARTS], count[HARTS];
@@ -19,7 +19,7 @@ void hart_main(int hart)
     volatile uint32_t *cell = cells[hart];
     for (uint32_t turn = 0; turn < 4; turn++) {
         uint32_t address = UNMAPPED + 64 * hart, value = 5;
-        cell[0] = turn;   // a store on its way that is not to blame
+        cell[0] = turn;   // a store under way that does not cause the trap
         __asm__ volatile(".globl faulty_load\nfaulty_load: lw %0, 0(%1)" : "+r"(value) : "r"(address) : "memory");
         CHECK_EQUAL(count[hart], 3 * turn + 1);
         CHECK_EQUAL(cause[hart], 5);

@@ -1,4 +1,4 @@
-// Each hart takes its external, timer and software interrupt, each exactly once, and nobody else's.
+// Each hart takes its external, timer and software interrupt, each exactly once, and no other hart's.
 #include "bench.h"
 
 static volatile uint32_t external[HARTS], timer[HARTS], software[HARTS], other[HARTS];
@@ -41,7 +41,7 @@ void hart_main(int hart)
     CHECK_EQUAL(csr_read(mip), 0);
     csr_set(mie, MIE_MEIE | MIE_MTIE | MIE_MSIE);
 
-    // While mstatus.MIE is off they pend.
+    // While mstatus.MIE is off they stay pending.
     EXTERNAL_SET = 1 << hart;
     for (int i = 0; i < 50; i++)
         __asm__ volatile("nop");
@@ -72,7 +72,7 @@ void hart_main(int hart)
     CHECK_EQUAL(TRAPS(hart) - traps, 60);
     print(hart, "traps", TRAPS(hart) - traps);
 
-    // An interrupt raised at one hart's wire is nobody else's.
+    // An interrupt raised at one hart's wire reaches no other hart.
     barrier();
     if (hart == 0)
         EXTERNAL_SET = 1 << (HARTS - 1);

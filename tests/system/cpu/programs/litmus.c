@@ -10,7 +10,7 @@ static struct {
 void hart_main(int hart)
 {
     barrier();
-    // Message passing: who sees the flag sees the data written before it.
+    // Message passing: a hart that sees the flag sees the data written before it.
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         if (hart == 0) {
             data.word[i % 16] = i;
@@ -40,7 +40,7 @@ void hart_main(int hart)
             CHECK(saw[0].word[0] == i || saw[1].word[0] == i);
         barrier();
     }
-    // Coherence: a load behind an LR of the same word, which reads past the cache, sees no older value than it.
+    // Coherence: a load behind an LR of the same word, which bypasses the cache, sees no older value than the LR.
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         if (hart == 0) {
             for (uint32_t n = i % 16; n; n--)
@@ -53,7 +53,7 @@ void hart_main(int hart)
         }
         barrier();
     }
-    // The store buffering of above with an amoswap.aqrl in the fence's place.
+    // The store buffering above with an amoswap.aqrl in place of the fence.
     for (uint32_t i = ROUNDS + 1; i <= 2 * ROUNDS; i++) {
         if (hart < 2) {
             volatile uint32_t *mine = hart ? &y.word[0] : &x.word[0], *other = hart ? &x.word[0] : &y.word[0];

@@ -37,7 +37,7 @@ static void store_as(uint32_t mode, uint32_t address, uint32_t value)
                      : "memory");
 }
 
-// The cause of the one fault that there was since, at the address it should be; 0 if it was another.
+// The cause of the only fault since then, if it is at the expected address; else 0.
 static uint32_t cause_of_one(int hart, uint32_t faults_before, uint32_t address)
 {
     return faults[hart] == faults_before + 1 && tval[hart] == address ? cause[hart] : 0;

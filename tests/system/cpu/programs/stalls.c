@@ -5,7 +5,7 @@ static struct {
     volatile uint32_t word[16];
 } line[68] __attribute__((aligned(64)));
 
-// The code stands in cache lines of its own and runs three times, after a pause in which stores under way are done;
+// The code is in cache lines of its own and runs three times, after a pause in which stores under way are done;
 // `prepare` runs before each.
 #define AROUND(prepare, access)                                                                              \
     ({                                                                                                       \
@@ -78,7 +78,7 @@ void hart_main(int hart)
             due = MTIME_LOW + 500;
             MTIMECMP_LOW(hart) = due;
             MTIMECMP_HIGH(hart) = 0;
-            // The handler comes back to where it was taken, in machine mode with interrupts off; `2` sees a0.
+            // The handler returns to where it was taken, in machine mode with interrupts off; `2` sees a0.
             __asm__ volatile(
                 "li a0, 0\n csrsi mstatus, 8\n bnez %1, 3f\n 2: beqz a0, 2b\n j 4f\n 3: wfi\n beqz a0, 3b\n 4:"
                 : "=r"(entered)

@@ -1,4 +1,4 @@
-// Supervisor mode: delegated exceptions and interrupts reach it, the others machine mode; sret and its CSRs work.
+// Supervisor mode: delegated exceptions and interrupts reach it, others machine mode; sret and its CSRs work.
 #include "user.h"
 
 USER_FUNCTION(user_start, "nop");
@@ -7,7 +7,7 @@ USER_FUNCTION(user_load, "lw a0, 0(a0)\n 1: j 1b");
 USER_FUNCTION(user_spin, "1: j 1b");
 // Enters user mode at a0, with a1 in a0.
 USER_FUNCTION(supervisor_enter, "csrw sepc, a0\n li t0, 0x100\n csrc sstatus, t0\n mv a0, a1\n sret");
-// The supervisor's trap handler: hands scause, stval and sepc on with an ecall of its own.
+// The supervisor's trap handler: passes scause, stval and sepc on with an ecall of its own.
 USER_FUNCTION(supervisor_trap, "csrr a0, scause\n csrr a1, stval\n csrr a2, sepc\n ecall");
 USER_FUNCTION(supervisor_load, "lw a0, 0(a0)\n ecall");
 USER_FUNCTION(supervisor_raise, "csrsi sip, 2\n csrsi sstatus, 2\n 1: j 1b");
@@ -27,7 +27,7 @@ static void supervisor(int hart, void (*function)(void), uint32_t a0, uint32_t a
     run_at(1, SUPERVISOR(function), a0, a1, &resume_sp[hart]);
 }
 
-// The supervisor took a trap and told of it with its ecall.
+// The supervisor took a trap and reported it with its ecall.
 #define DELEGATED(cause_, tval_, epc_)                            \
     do {                                                          \
         CHECK_EQUAL(cause[hart], 9);                              \
@@ -48,7 +48,7 @@ void hart_main(int hart)
     pages[hart][0].word[0] = 10, pages[hart][1].word[0] = 20;
 
     for (int turn = 0; turn < 2; turn++) {
-        // Nothing delegated: all comes to machine mode.
+        // Nothing delegated: all traps go to machine mode.
         csr_write(medeleg, 0);
         csr_write(mideleg, 0);
         supervisor(hart, supervisor_enter, USER(user_ecall), 0);
@@ -80,7 +80,7 @@ void hart_main(int hart)
         CHECK_EQUAL(result[hart][0], 10);
         csr_clear(sstatus, MSTATUS_SUM);
 
-        // What is machine mode's alone traps there.
+        // What only machine mode may do traps there.
         supervisor(hart, supervisor_mcsr, 0, 0);
         CHECK_EQUAL(cause[hart], 2);
         supervisor(hart, supervisor_mret, 0, 0);
@@ -102,7 +102,7 @@ void hart_main(int hart)
         CHECK_EQUAL(result[hart][2], USER(user_spin));
         csr_clear(mip, 1 << 5);
 
-        // A machine interrupt is not held back by a supervisor.
+        // A supervisor does not mask a machine interrupt.
         EXTERNAL_SET = 1 << hart;
         csr_set(mie, MIE_MEIE);
         supervisor(hart, supervisor_enter, USER(user_spin), 0);

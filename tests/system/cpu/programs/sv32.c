@@ -1,4 +1,4 @@
-// User mode under Sv32: what it may do works, and each fault reaches machine mode with its cause, address and pc.
+// User mode under Sv32: permitted accesses work, and each fault reaches machine mode with its cause, address and pc.
 #include "user.h"
 
 USER_FUNCTION(user_start, "nop");
@@ -93,7 +93,7 @@ void hart_main(int hart)
         CHECK_EQUAL(cause[hart], 12);
         CHECK_EQUAL(epc[hart], AT(ABSENT));
         CHECK_EQUAL(tval[hart], AT(ABSENT));
-        pages[hart][3].word[0] = 0x00000073;                       // an ecall where it may not be run
+        pages[hart][3].word[0] = 0x00000073;                       // an ecall in a page without execute permission
         user(hart, user_jump, AT(NO_EXECUTE), 0);
         CHECK_EQUAL(cause[hart], 12);
         CHECK_EQUAL(epc[hart], AT(NO_EXECUTE));

@@ -41,7 +41,7 @@ static inline void paging_on(int hart)
     csr_write(satp, 1u << 31 | (uint32_t)&roots[hart] >> 12);
 }
 
-// What the last piece of user code trapped with.
+// The last trap of user code.
 static volatile uint32_t cause[HARTS], tval[HARTS], epc[HARTS], result[HARTS][3];
 static volatile uint32_t resume_sp[HARTS], expecting[HARTS];
 
@@ -59,7 +59,7 @@ __asm__(
     " lw s5, 24(sp)\n lw s6, 28(sp)\n lw s7, 32(sp)\n lw s8, 36(sp)\n lw s9, 40(sp)\n lw s10, 44(sp)\n lw s11, 48(sp)\n"
     " addi sp, sp, 64\n ret\n");
 
-// Keep what the trap said, and go back to machine mode behind run_at.
+// Keep the trap's registers, and return to machine mode behind run_at.
 static inline void back_to_machine(struct frame *frame)
 {
     int hart = hartid();

@@ -1,5 +1,5 @@
-// Who waits, and for how long: an I/O store waits for its response, a trace store does not, and a hart that its private
-// port keeps waiting keeps nobody else.
+// Which hart waits, and how long: an I/O store waits for its response, a trace store does not, and a hart that waits
+// for its private port delays no other.
 #include "bench.h"
 
 #define STALL 1000
@@ -60,7 +60,7 @@ void hart_main(int hart)
     }
     barrier();
 
-    // Hart 0 is kept waiting again and again; the others work as fast as when it sleeps.
+    // Hart 0 waits again and again; the others work as fast as when it sleeps.
     static volatile uint32_t done;
     for (int late = 0; late < 2; late++) {
         uint32_t alone = 0, beside;

@@ -1,11 +1,11 @@
 // Lines that share a set of the caches, more of them than there are ways.
 //
 // Data: all harts read and write them at once. Each word belongs to one hart, which writes ever greater values into it:
-// so nobody may ever see a word go back, its owner sees the last value it wrote, and behind a barrier all see the same.
+// so no hart ever sees a word go back, its owner sees the last value it wrote, and behind a barrier all see the same.
 // A line that stays in a way where it should have been dropped, a hit in two ways at once, a refill into the wrong way
-// or of a line that was dropped meanwhile break that.
+// or of a line that was dropped meanwhile breaks that.
 //
-// Code: each hart calls functions of its own that lie in one set, and now and then writes another in the place of one.
+// Code: each hart calls functions of its own that lie in one set, and now and then replaces one by another.
 #include "bench.h"
 
 #define ROUNDS 1200
@@ -45,7 +45,7 @@ void hart_main(int hart)
         if (r % 8 < 3) {
             *word(line, set, hart) = ++written[line][set];
         } else if (r % 8 == 3) {
-            // An atomic goes past the cache, and must leave right what the cache has of the word.
+            // An atomic bypasses the cache, and must leave the cache's copy of the word right.
             CHECK_EQUAL(amoadd(word(line, set, hart), 1), written[line][set]);
             CHECK_EQUAL(*word(line, set, hart), ++written[line][set]);
         } else {

@@ -1,4 +1,4 @@
-/* The CSRs that the loader reads, as a board with two harts has them. */
+/* The CSRs that the loader reads, as on a board with two harts. */
 #include <stdint.h>
 
 static inline uint64_t identity_fingerprint_read(void)
