@@ -6,7 +6,7 @@
  * own; this header gives only the size of each, so that the offset from tp is known when code is compiled, and nothing
  * here depends on the layers above.
  *
- *   HART_PART_OF(sync);                in sync/hart_part.h, behind struct sync_hart
+ *   HART_PART_OF(sync);                in sync/hart_part.h, after struct sync_hart
  *   sync_hart()->level                 of the running hart
  *   sync_hart_of(&harts[h])->level     of another
  *
@@ -30,7 +30,7 @@ struct hart {
     uint32_t tls[4];          /* the C library's errno: thread-local storage starts at tp */
     uint32_t id;
     uint32_t mark;            /* id + 1: names this hart in a word where 0 is no hart */
-    struct thread *thread;    /* the thread that runs (sched/sched.h) */
+    struct thread *thread;    /* the running thread (sched/sched.h) */
     volatile uint32_t online; /* the hart runs threads */
 #define HART_PART(subsystem, words) uintptr_t subsystem##_part[words]
     HART_PART(sched, 12); /* sched/hart_part.h */
@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) struct thread *hart_thread(void)
     return t;
 }
 #else
-extern struct hart *curhart; /* units on the host: test/host/host.h */
+extern struct hart *curhart; /* unit tests on the host: test/host/host.h */
 
 static inline struct thread *hart_thread(void)
 {

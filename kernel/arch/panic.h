@@ -17,7 +17,7 @@ struct panic_hooks {
     void (*stop_others)(void); /* when it returns, all other harts that can be reached are halted */
     void (*halt)(void); /* halts this hart, because another one has panicked: does not return */
     void (*poll_console)(void); /* output is sent without interrupts from here on */
-    void (*ended)(uint32_t code); /* the debugger is told that the run ends */
+    void (*ended)(uint32_t code); /* tells the debugger that the run ends */
     void (*exit)(uint32_t code); /* does not return */
 };
 

@@ -1,6 +1,6 @@
 /*
  * run=designated: what the designated hart (sched/designated.h, paper `krp`) costs and saves compared with the same
- * work under one global lock. A thread on every hart takes one after another of `operations` operations: `parallel`
+ * work under one global lock. A thread on every hart executes `operations` operations, one after another: `parallel`
  * private cycles, and then an update of a database of `lines` cache lines, under the global lock, or
  * in a packet for the designated hart, the last one. The owner of a packet waits only if all of its packets are still
  * under way. The run counts the database's updates at the end: none may be missing, and only the lock or the designated

@@ -174,7 +174,7 @@ static uint32_t lock_floor_measure(loop_fn *loop, uint32_t iterations)
     uint64_t least = ~0ull;
     for (unsigned p = 0; p < PLACES; p++) {
         lock_floor_measured = &lines[p][0].lock;
-        loop(4); /* the code is in the cache now */
+        loop(4); /* loads the code into the cache */
         uint64_t cycles = loop(iterations);
         least = MIN(cycles, least);
     }

@@ -14,7 +14,7 @@
  * mean     the mean over the users
  * others   of the buffer cache, in that time (fs/buf.h); by=kernel only, as is
  *
- * the measured part (probes WINDOW_BEGIN and _END), which lies around each, so that a run of one test with one number
+ * the measured part (probes WINDOW_BEGIN and _END), which encloses each, so that a run of one test with one number
  * of users shows which locks it needs.
  *
  * Boot arguments: by (processes), tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12),

@@ -55,7 +55,7 @@ static void chain(bool asymmetric, bool collapses, uint32_t n)
         vm_chain_must(vm_fault(parent, AT, PAGE_WRITE)); /* its stack */
     }
     vm_statistics(&s);
-    vm_chain_must(vm_fault(children[n - 1], AT + PAGE_SIZE, PAGE_READ)); /* code into the cache */
+    vm_chain_must(vm_fault(children[n - 1], AT + PAGE_SIZE, PAGE_READ)); /* loads the code into the cache */
     vm_chain_must(vm_fault(children[0], AT + PAGE_SIZE, PAGE_READ));
     uint32_t begin = cycles32();
     vm_chain_must(vm_fault(asymmetric ? children[0] : children[n - 1], AT + (PAGES - 1) * PAGE_SIZE, PAGE_READ));

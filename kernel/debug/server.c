@@ -237,7 +237,7 @@ static void decide(unsigned hart)
     enum rsp_verdict request = server.request;
     unsigned event = eventful();
     if (request == RSP_INTERRUPT)
-        server.request = RSP_NOTHING; /* a packet is for converse() */
+        server.request = RSP_NOTHING; /* converse() handles a packet */
     if (event < hart_count)
         server_report(event, debug_harts[event].signal, debug_harts[event].breakpoint);
     else if (request != RSP_NOTHING)

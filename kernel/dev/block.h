@@ -48,7 +48,7 @@ struct block_io {
     uint8_t op;
     uint32_t lba, count; /* sectors */
     void *data;          /* `count` sectors, or 0: ... */
-    const struct block_segment *segments; /* ... they are here, one behind the other */
+    const struct block_segment *segments; /* ... they are here, one after the other */
     unsigned segment_count;
     void (*done)(struct block_io *io); /* if there is no event */
     struct event *event;
@@ -69,7 +69,7 @@ TAILQ_HEAD(block_list, block_io);
 #define BLOCK_SHARE 64u
 
 struct block_device {
-    struct block_list queue; /* by sector; first, beside what a driver's handler looks at */
+    struct block_list queue; /* by sector; first, next to the data that a driver's handler reads */
     struct simple_lock lock;
     const char *name;
     uint32_t sectors;

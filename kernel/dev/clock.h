@@ -1,7 +1,7 @@
 /*
  * The clock: each hart's CLINT timer, routed to the PIC as that hart's source, at SPL_CLOCK. It drives time slices on
- * every hart and timeouts on hart 0. The harts' ticks are spread evenly over a period, so that they do not queue for
- * the link. */
+ * every hart and timeouts on hart 0. The harts' ticks are spread over a period, so that they do not queue for the link.
+ */
 #ifndef DEV_CLOCK_H
 #define DEV_CLOCK_H
 
@@ -33,8 +33,8 @@ void clock_since_reset(struct user_timespec *now);
 
 /*
  * A tick that is due before the hart has taken the last one, because a handler or a section is longer than a period,
- * merges with it: one interrupt stands for both. It counts as elapsed all the same; this is the number of merged
- * ticks. */
+ * merges with it: one interrupt stands for both. It counts as elapsed all the same; this is the number of these.
+ */
 uint32_t clock_merged(unsigned hart);
 
 /* `@clock hart=... ticks=... merged=...`, for harts on which ticks merged: at the end of a run. */

@@ -29,7 +29,7 @@ _Static_assert(BOOT_MOST(kernel, disk_depth) <= TAGS, "each request has a tag");
 /* More than there are tags, so that neither ring is ever full: a tag is free again only after its completion was
  * reaped, and its entry in the request ring was read before that. */
 #define RING_LOG2 5
-#define NEW_BEGINNING 0x80000000u /* in `unusual`, behind the bits of tags */
+#define NEW_BEGINNING 0x80000000u /* in `unusual`, above the bits of tags */
 #define RING (1u << RING_LOG2)
 #define REG(d, name) ((d)->regs[DISK_##name / 4])
 

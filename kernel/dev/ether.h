@@ -72,7 +72,7 @@ struct ether_place {
 
 struct ether_exchange {
     volatile uint32_t head,
-        limit; /* frames put into places; the limit of `head`: `tail` and `most`. They run freely. */
+        limit; /* frames put into places; the most that `head` may reach, `tail` + `most`. They run freely. */
     volatile uint32_t tail; /* frames consumed: written by the consumer, as `limit` */
     uint32_t most; /* frames that may wait */
     uint32_t mask; /* places, a power of two, less one */

@@ -21,7 +21,7 @@
  *
  * **A node that is silent** for too long is given up: messages under way to it are dropped, and all rights that it was
  * given, or that came from it (port_node_died). If rights are outstanding and nothing has been heard for a while, an
- * empty message is sent, so that a node is also missed that only had to answer. The next message to it begins a
+ * empty message is sent, which detects a silent node that only had to answer. The next message to a node given up has a
  * higher *epoch*: frames of the earlier one do not count any more, on either side. A node that gets a frame of a higher
  * epoch than the other node's last one has been given up by that node, so it gives up, too; one that gets a frame for
  * an expired epoch of its own reports that (kind 3). So both sides have always given up the same, even if the wire was

@@ -1,6 +1,6 @@
 /*
  * Names of the kernel's functions, by address, for backtraces. The table is made from the linked image and linked in
- * behind the code (lib/ksyms.py), so making it moves nothing.
+ * after the code (lib/ksyms.py), so making it moves nothing.
  */
 #ifndef LIB_SYMBOLS_H
 #define LIB_SYMBOLS_H

@@ -37,7 +37,7 @@ struct vector_object {
     struct wire_right pager;
     struct xmm_state state;
     uint32_t below; /* the number + 1 of the object that it shadows; 0: not in the vector */
-    uint32_t here; /* the object on the node that reads it */
+    uint32_t here; /* the object on the receiving node */
 };
 
 _Static_assert(sizeof(struct vector_head) == 2 * ELEMENT && sizeof(struct vector_region) == ELEMENT &&
