@@ -1,4 +1,4 @@
-/* The archive of programs (archive.h). The image carries it, so it is taken to be sound. */
+/* The archive of programs (archive.h). It is part of the image, so it is trusted to be valid. */
 #include "proc/archive.h"
 
 #include <stdbool.h>
@@ -7,11 +7,11 @@
 #define MAGIC "070701"
 #define LAST "TRAILER!!!"
 #define HEADER_SIZE 110u
-#define FIELD_MODE 14u /* where the header's eight hexadecimal digits of the file's mode are, */
-#define FIELD_SIZE 54u /* those of its size, */
+#define FIELD_MODE 14u /* offsets in the header of eight hexadecimal digits: the file's mode, */
+#define FIELD_SIZE 54u /* its size, */
 #define TYPE 0170000u /* of a file, in its mode */
 #define LINK 0120000u
-#define FIELD_NAME_SIZE 94u /* and those of the name's, with its final 0 */
+#define FIELD_NAME_SIZE 94u /* and the size of the name, with its final 0 */
 
 extern const char user_archive[];
 
@@ -19,7 +19,7 @@ struct entry {
     const char *name;
     const char *file;
     uint32_t size;
-    bool link; /* the file is that of another name, which is here */
+    bool link; /* the file is the one with another name, which is here */
 };
 
 static uint32_t hexadecimal(const char *digits)
@@ -35,7 +35,7 @@ static uint32_t archive_rounded(uint32_t n)
     return (n + 3) & ~3u;
 }
 
-/* The entry at offset *at, which moves on to the next; false behind the last. */
+/* The entry at offset *at, which advances to the next; false after the last. */
 static bool next_entry(uint32_t *at, struct entry *e)
 {
     const char *header = user_archive + *at;
@@ -70,7 +70,7 @@ const char *archive_next(uint32_t *at)
     return next_entry(at, &e) ? e.name : 0;
 }
 
-/* A name may stand with its folder, /bin, in front. */
+/* A name may have its folder, /bin, in front. */
 const void *archive_lookup(const char *path, uint32_t *size)
 {
     while (*path == '/' || (path[0] == '.' && path[1] == '/'))

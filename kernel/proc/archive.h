@@ -4,15 +4,15 @@
 
 #include <stdint.h>
 
-/* The file of that name and its size, or 0. */
+/* The file with that name and its size, or 0. */
 const void *archive_find(const char *name, uint32_t *size);
 
-/* The same by a path: / and bin/ may be in front. */
+/* The same by a path, with / and bin/ optional. */
 const void *archive_lookup(const char *path, uint32_t *size);
 
-/* Which of them that file is. */
+/* The number of the file in the archive. */
 unsigned archive_number(const void *file);
 
-/* The name of the file at *at, which is 0 for the first one and moves on to the next; 0 behind the last. */
+/* The name of the file at *at, which is 0 for the first one and advances to the next; 0 after the last. */
 const char *archive_next(uint32_t *at);
 #endif

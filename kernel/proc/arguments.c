@@ -25,7 +25,7 @@ void arguments_destroy(struct arguments *a)
     page_free(page_address(a));
 }
 
-/* Where the next byte goes, and up to how many; 0: memory is out. */
+/* Where the next byte goes, and the room there; 0: out of memory. */
 static char *arguments_room(struct arguments *a, uint32_t *n)
 {
     char **piece = &a->piece[a->size / ARGUMENTS_PIECE];

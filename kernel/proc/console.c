@@ -12,8 +12,8 @@
 #include "lib/minmax.h"
 #include "proc/signal.h"
 
-static int session;    /* whose controlling terminal it is; 0: nobody's */
-static int foreground; /* a group of it */
+static int session;    /* whose controlling terminal it is; 0: of none */
+static int foreground; /* a group of the session */
 
 bool console_control(const struct process *leader)
 {
@@ -54,9 +54,9 @@ static void to_foreground(int number)
 }
 
 /*
- * Whether the calling thread's process may do what is the foreground's: 0, or -ERESTART and its group has been sent
- * `number`, or -EIO where that would have no effect. Without SIGTTOU a process in the background writes and changes
- * modes all the same.
+ * Whether the calling thread's process may do what only the foreground may: 0; or -ERESTART, with `number` sent to its
+ * group; or -EIO where the signal would have no effect. With SIGTTOU ignored or masked, a process in the background
+ * writes and changes modes nevertheless.
  */
 static int in_background(int number)
 {
@@ -80,8 +80,8 @@ static int in_background(int number)
 }
 
 /*
- * Whether the leader of the calling process's session has ended: it was its terminal, and may be another session's by
- * now. Who is left of that session reads its end, and has an error of everything else.
+ * Whether the leader of the calling process's session has ended: the terminal was that session's, and may be another's
+ * by now. The remaining processes of the session read end of file, and get an error from everything else.
  */
 static bool has_hung_up(void)
 {
@@ -161,7 +161,7 @@ static int take_control(struct process *p)
     return error;
 }
 
-/* What is asked about jobs. */
+/* Requests about jobs. */
 static int job_ioctl(struct process *p, struct vm_map *map, uint32_t request, uint32_t argument)
 {
     int value;
@@ -183,7 +183,7 @@ static int job_ioctl(struct process *p, struct vm_map *map, uint32_t request, ui
     return copyout(map, argument, &value, sizeof value);
 }
 
-/* What changes the terminal: the foreground's alone. */
+/* Requests that change the terminal: only for the foreground. */
 static int change_ioctl(struct terminal *tp, struct vm_map *map, uint32_t request, uint32_t argument)
 {
     struct user_termios modes;

@@ -1,8 +1,8 @@
 /*
  * The console as an open file, and as the controlling terminal of a session: its foreground group gets what ^C, ^\ and
- * ^Z send, and the others of the session do not read from it (SIGTTIN) nor change it (SIGTTOU), as POSIX has it.
+ * ^Z send, and the other groups of the session neither read from it (SIGTTIN) nor change it (SIGTTOU), as in POSIX.
  *
- * Locking: user_lock guards whose it is.
+ * Locking: user_lock guards the terminal's session.
  */
 #ifndef USER_CONSOLE_H
 #define USER_CONSOLE_H
@@ -12,15 +12,15 @@
 struct file;
 struct process;
 
-struct file *console_file(void); /* with a reference, for the caller to release; 0: memory is out */
+struct file *console_file(void); /* with a reference, for the caller to release; 0: out of memory */
 
 /*
- * It is to be the controlling terminal of the process's session, which the process leads, unless it is another's. With
- * user_lock.
+ * Makes it the controlling terminal of the session that the process leads, unless it is another session's. With
+ * user_lock held.
  */
 bool console_control(const struct process *leader);
-bool console_controls(const struct process *p); /* with user_lock */
+bool console_controls(const struct process *p); /* with user_lock held */
 
-/* The leader of a session ends: if the terminal was its, the foreground group gets SIGHUP, and anybody may have it. */
+/* A session's leader ends: if it had the terminal, the foreground group gets SIGHUP, and the terminal is free. */
 void console_hang_up(const struct process *leader);
 #endif

@@ -1,7 +1,7 @@
 /*
- * System V's user contexts: getcontext, setcontext, and the two in one. They are what a run-time system of a language
- * switches its processes by that knows neither the processor nor a library that does: paper `mpd` measures what that
- * costs. The caller keeps the registers that C keeps across calls, as it does for every system call.
+ * System V's user contexts: getcontext, setcontext, and both in one. The run-time system of a language switches its
+ * processes by them if it knows neither the processor nor a library that does: paper `mpd` measures their cost. The
+ * caller saves the registers that C saves across calls, as it does for every system call.
  */
 #include <errno.h>
 

@@ -55,7 +55,7 @@ static int zero_stat(struct file *f, struct user_stat *to)
 static const struct file_ops null_ops = {.name = "null", .read = null_read, .write = null_write, .stat = null_stat},
                              zero_ops = {.name = "zero", .read = zero_read, .write = null_write, .stat = zero_stat};
 
-/* /dev/tty is the controlling terminal; a session's leader without one gets the console for it by opening that. */
+/* /dev/tty is the controlling terminal; a session's leader without one gets the console as such by opening it. */
 static int open_terminal(uint32_t rdev, bool takes_control, struct file **f)
 {
     struct user_thread *self = curhart->thread->user;

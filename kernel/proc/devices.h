@@ -1,5 +1,5 @@
 /*
- * Devices by number, as file systems keep them (as Linux numbers them, major << 8 | minor, so that images of the host
+ * Devices by number, as file systems store them (numbered as in Linux, major << 8 | minor, so that images of the host
  * fit).
  */
 #ifndef USER_DEVICES_H
@@ -13,8 +13,8 @@
 #define DEVICE_CONSOLE 0x0501
 
 /*
- * The character device as a file, for what `kind` (file.h) says; `takes_control`: a terminal becomes its session's, if
- * the caller leads one that has none. -ENXIO: there is none of that number, or the caller has no terminal; -ENOMEM.
+ * The character device as a file, for uses as in `kind` (file.h); `takes_control`: a terminal becomes the session's, if
+ * the caller leads one that has none. -ENXIO: no device has that number, or the caller has no terminal; -ENOMEM.
  */
 int device_open(uint32_t rdev, uint32_t kind, bool takes_control, struct file **f);
 #endif

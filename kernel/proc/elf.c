@@ -11,7 +11,7 @@
 #define IDENTIFICATION "\177ELF\1\1\1" /* 32 bits, little-endian, version 1 */
 #define TYPE_EXECUTABLE 2
 #define MACHINE_RISCV 243
-#define INSTRUCTION 4 /* bytes: none is compressed */
+#define INSTRUCTION 4 /* bytes; no instruction is compressed */
 #define SEGMENT_LOAD 1
 #define SEGMENT_EXECUTE 1u
 #define SEGMENT_WRITE 2u
@@ -36,7 +36,7 @@ static int elf_get(const struct elf_file *file, uint32_t at, void *to, uint32_t 
     return 0;
 }
 
-/* The file's `n` bytes from `from` on, to user mode's `to`: by the page, if they are not in memory. */
+/* Copies `n` bytes of the file from `from` on to user address `to`: by the page, if they are not in memory. */
 static int elf_fill(struct vm_map *map, uint32_t to, const struct elf_file *file, uint32_t from, uint32_t n)
 {
     if (file->bytes)
@@ -81,7 +81,7 @@ static int load_segment(struct vm_map *map, const struct elf_file *file, const s
     int error = vm_map_object(map, &begin, s->address + s->in_memory - begin, VM_FIXED, 0, 0, false, rights,
                               PAGE_RIGHTS, VM_INHERIT_COPY);
     if (error)
-        return error == -ENOMEM ? error : -ENOEXEC; /* a page that another segment has, or code that can be written */
+        return error == -ENOMEM ? error : -ENOEXEC; /* another segment has the page, or code is writable */
     return elf_fill(map, s->address, file, s->at, s->in_file);
 }
 

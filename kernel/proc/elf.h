@@ -1,6 +1,6 @@
 /*
- * Loads a program, an ELF file for RV32 (System V gABI, chapters 4 and 5), into a map. What the file says
- * is checked, so a damaged one is refused and does no harm.
+ * Loads a program, an ELF file for RV32 (System V gABI, chapters 4 and 5), into a map. The file's contents are checked,
+ * so a damaged one is refused and does no harm.
  */
 #ifndef USER_ELF_H
 #define USER_ELF_H
@@ -9,7 +9,7 @@
 
 #include "vm/map.h"
 
-/* A file that lies in memory, or, if `bytes` is null, comes in pieces. */
+/* A file that lies in memory, or, if `bytes` is null, is read in pieces. */
 struct elf_file {
     const void *bytes;
     uint32_t size;
@@ -20,12 +20,12 @@ struct elf_file {
 
 struct elf_program {
     uint32_t entry; /* where it starts */
-    uint32_t end;   /* of its highest segment: where its break begins, a multiple of the page size */
+    uint32_t end;   /* of its highest segment: where its break begins, page-aligned */
 };
 
 /*
- * Map the segments of the file. 0; -ENOEXEC if it is no such file, lies outside of user mode's addresses or wants a
- * page twice or to write what it executes; -ENOMEM; -EIO, if it cannot be read. What is mapped already stays mapped.
+ * Map the segments of the file. 0; -ENOEXEC if it is no such file, lies outside of user mode's addresses, uses a page
+ * twice or has writable code; -ENOMEM; -EIO, if it cannot be read. On an error, mapped segments stay mapped.
  */
 int elf_load(struct vm_map *map, const struct elf_file *file, struct elf_program *program);
 #endif

@@ -1,6 +1,6 @@
 /*
- * System calls on files by their paths (user/abi.h): from 4.3BSD's arguments to what fs/vfs.h does. There is one user,
- * root: modes and owners are kept and not looked at, but for execve's and access's right to execute.
+ * System calls on files by their paths (user/abi.h): from 4.3BSD's arguments to the functions of fs/vfs.h. There is one
+ * user, root: modes and owners are stored but not checked, except for execve's and access's right to execute.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,14 +31,14 @@ static int copy_in_path(struct vm_map *map, uint32_t from, char *path)
     return error == -E2BIG ? -ENAMETOOLONG : error;
 }
 
-/* A path, and where it begins if not with '/', with a reference. */
+/* A path, and where a relative one begins, with a reference. */
 struct from {
     struct vnode *cwd;
     char path[USER_PATH_SIZE];
 };
 
 /*
- * That of a descriptor, and a reference to its file, which keeps it. -EBADF; -EINVAL: it is no file of a file system.
+ * The vnode of a descriptor, and a reference to its file, which keeps it. -EBADF; -EINVAL: no file of a file system.
  */
 static int of_descriptor(struct process *p, uint32_t fd, struct file **f, struct vnode **vp)
 {
@@ -52,7 +52,7 @@ static int of_descriptor(struct process *p, uint32_t fd, struct file **f, struct
     return -EINVAL;
 }
 
-/* The vnode of a descriptor, or of the current directory, with a reference; *vp is null if that is the root of all. */
+/* The vnode of a descriptor, or of the current directory, with a reference; *vp is null for the root of all. */
 static int of_place(struct process *p, uint32_t fd, struct vnode **vp)
 {
     struct file *f;
@@ -68,7 +68,7 @@ static int of_place(struct process *p, uint32_t fd, struct vnode **vp)
     return error;
 }
 
-/* Of a path in `directory`, a descriptor or CWD. -ENOENT: it is empty. */
+/* Copies in a path relative to `directory`, a descriptor or CWD. -ENOENT: it is empty. */
 static int from_user(struct process *p, struct vm_map *map, uint32_t directory, uint32_t at, struct from *from)
 {
     from->cwd = 0;
@@ -92,8 +92,8 @@ static void from_end(struct from *from)
 }
 
 /* How a path is looked up. */
-#define FOLLOW 1u          /* a symbolic link at its end, too */
-#define IN_PLACE_IF_EMPTY 2u /* an empty one stands for `directory`, which may be any file */
+#define FOLLOW 1u          /* follow a symbolic link at its end, too */
+#define IN_PLACE_IF_EMPTY 2u /* an empty path stands for `directory`, which may be any file */
 
 static unsigned how_by(uint32_t flags)
 {
@@ -117,8 +117,8 @@ static int file_calls_find(struct process *p, struct vm_map *map, uint32_t direc
 }
 
 /*
- * What a call does with a vnode, found by the path or the descriptor that is its first argument. A call whose path
- * begins at a descriptor has the same arguments, behind that.
+ * The action of a call on a vnode, found by the path or the descriptor that is its first argument. A call whose path
+ * begins at a descriptor has the same arguments, after the descriptor.
  */
 typedef int (*on_vnode)(struct vnode *vp, struct vm_map *map, const uint32_t *a);
 
@@ -173,7 +173,7 @@ static int open_vnode(struct vnode *vp, uint32_t kind, uint32_t flags, struct fi
     case VDIR:
         *f = vnode_file(vp, kind, flags);
         if (*f)
-            return 0; /* the reference is the file's */
+            return 0; /* the file takes over the reference */
         error = -ENOMEM;
         break;
     case VCHR: error = device_open(vp->rdev, kind, !(flags & O_NOCTTY), f); break;
@@ -390,7 +390,7 @@ static int sys_symlinkat(struct process *p, struct vm_map *map, const uint32_t *
 }
 SYSCALL(SYS_SYMLINKAT, sys_symlinkat);
 
-/* A link that another system has made may be longer than a path here: by a page, which is more than any of them has. */
+/* A link made by another system may be longer than a path here, but not longer than a page. */
 static int read_link(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     uint32_t page = page_alloc_raw();
@@ -508,7 +508,7 @@ static int sys_fchmod(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_FCHMOD, sys_fchmod);
 
-/* -1 (of 16 bits or 32): as it was. */
+/* -1 (of 16 bits or 32): unchanged. */
 static int file_calls_chown(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     struct vattr attr;
@@ -546,7 +546,7 @@ static bool is_time(const struct user_timeval *t)
     return t->microseconds >= 0 && t->microseconds < 1000000;
 }
 
-/* The nearest that a file can have. */
+/* The nearest time that a file can have. */
 static int32_t file_time(int64_t seconds)
 {
     return seconds < INT32_MIN ? INT32_MIN : seconds > INT32_MAX ? INT32_MAX : (int32_t)seconds;
@@ -574,7 +574,7 @@ static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_UTIMES, sys_utimes);
 
-/* One of utimensat's two times, if it is to be set: the bit of `which` that says so. -EINVAL. */
+/* One of utimensat's two times, if it is to be set: sets its bit in `which`. -EINVAL. */
 static int set_time(const struct user_timespec *t, unsigned bit, int32_t *to, unsigned *which)
 {
     if (t->nanoseconds == USER_UTIME_OMIT)
@@ -585,7 +585,7 @@ static int set_time(const struct user_timespec *t, unsigned bit, int32_t *to, un
     return t->nanoseconds == USER_UTIME_NOW || (t->nanoseconds >= 0 && t->nanoseconds < 1000000000) ? 0 : -EINVAL;
 }
 
-/* Without a path it is futimens. Who leaves both times does not even ask for the file, as in Linux. */
+/* Without a path it is futimens. If both times are UTIME_OMIT, the file is not looked up, as in Linux. */
 static int sys_utimensat(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct vnode *vp;

@@ -8,10 +8,10 @@
 #include "lib/syscall.h"
 #include "sched/limit.h"
 
-/* Those that sleep, in the order in which they came. Who wakes one takes it out. */
+/* Sleeping threads, in order of arrival. A thread that wakes one takes it off. */
 static TAILQ_HEAD(, user_thread) sleepers = TAILQ_HEAD_INITIALIZER(sleepers);
 
-/* Sleep until woken or the limit. Called and returns with user_lock held. */
+/* Sleep until woken or until the limit. Called and returns with user_lock held. */
 static int futex_sleep(struct user_thread *self, uint32_t word, const struct limit *limit)
 {
     int error = 0;
@@ -26,7 +26,7 @@ static int futex_sleep(struct user_thread *self, uint32_t word, const struct lim
     return self->woken ? 0 : limit->over ? -ETIMEDOUT : -ERESTART;
 }
 
-/* The word, while user_lock is held: it may have to come into memory first. */
+/* Reads the word with user_lock held: it may have to be paged in first. */
 static int futex_look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *s)
 {
     while (copyin_resident(map, now, word, sizeof *now)) {
@@ -40,7 +40,7 @@ static int futex_look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *
 }
 
 /*
- * The calling thread sleeps while the word at `word` is `value`, for at most `ticks`; not at all if it is not to wait.
+ * The calling thread sleeps while the word at `word` is `value`, for at most `ticks`; not at all unless `waits`.
  */
 static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, bool waits, uint32_t ticks)
 {
@@ -56,7 +56,7 @@ static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, bool wa
         error = now != value ? -EAGAIN : waits ? futex_sleep(self, word, &limit) : -ETIMEDOUT;
     simple_lock_leave(&user_lock, s);
     limit_end(&limit);
-    return error == -ERESTART && ticks ? -EINTR : error; /* made again, it would wait for the whole time again */
+    return error == -ERESTART && ticks ? -EINTR : error; /* restarted, it would wait for the whole time again */
 }
 
 int user_sleep(uint32_t ticks, uint32_t *left)
@@ -72,11 +72,11 @@ int user_sleep(uint32_t ticks, uint32_t *left)
     uint32_t rest = limit.timeout.due - clock_ticks();
     limit_end(&limit);
     if (left)
-        *left = limit.over || (int32_t)rest <= 0 ? 0 : rest - 1; /* but for the tick that is under way */
+        *left = limit.over || (int32_t)rest <= 0 ? 0 : rest - 1; /* without the current tick */
     return limit.over ? 0 : error;
 }
 
-/* The clock ticks that last at least as long as the time at user address `from`, 0 of none. 0, -EFAULT or -EINVAL. */
+/* The clock ticks that last at least as long as the time at user address `from`; 0: none. 0, -EFAULT or -EINVAL. */
 static int copy_in_ticks(struct vm_map *map, uint32_t from, uint32_t *ticks)
 {
     struct user_timespec t;
@@ -118,7 +118,7 @@ static int sys_futex_wake(struct process *p, struct vm_map *map, const uint32_t 
 }
 SYSCALL(SYS_FUTEX_WAKE, sys_futex_wake);
 
-/* `rest` 0, or where what is left goes if the sleep is interrupted. */
+/* `rest`: 0, or where the remaining time goes if the sleep is interrupted. */
 static int sleep_and_tell(struct vm_map *map, uint32_t ticks, uint32_t rest)
 {
     uint32_t left, hz = clock_hz();

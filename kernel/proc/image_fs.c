@@ -1,6 +1,6 @@
 /*
- * The archive and the devices as file systems (image_fs.h). Folders and devices are there for ever; a file of the
- * archive has a vnode while somebody refers to it. Nothing of them changes, so their locks are there for vfs.c alone.
+ * The archive and the devices as file systems (image_fs.h). Folders and devices always have a vnode, a file of the
+ * archive while it is referenced. They do not change, so only vfs.c needs their locks.
  */
 #include "proc/image_fs.h"
 
@@ -165,7 +165,7 @@ static int image_setattr(struct vnode *vp, const struct vattr *attr, unsigned wh
     return -EROFS;
 }
 
-/* Offsets count: the archive's files, then what has a node here. */
+/* An offset is a number: of the archive's files, then of the nodes here. */
 static int image_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
 {
     const struct node *d = NODE(vp);

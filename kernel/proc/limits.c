@@ -43,7 +43,7 @@ void limits_of_space(struct process *p)
     vm_map_limit_stack(p->map, limit_bytes(p, USER_RLIMIT_STACK));
 }
 
-/* What is its own, can be written, and is no stack. */
+/* The size of private writable memory, without stacks. */
 static uint32_t data_size(struct vm_map *map)
 {
     struct vm_region r;
@@ -74,7 +74,7 @@ bool limits_allow_thread(const struct process *p)
     return n < most;
 }
 
-/* The clock ticks until the process has had so many seconds; 0: it has had them. */
+/* The clock ticks until the process has used that many seconds; 0: it has. */
 static uint64_t ticks_to(uint64_t seconds, uint32_t had)
 {
     uint64_t all = seconds * clock_hz();
@@ -82,8 +82,8 @@ static uint64_t ticks_to(uint64_t seconds, uint32_t had)
 }
 
 /*
- * From the soft limit on a signal each second, and at the hard one the end. `cpu_left`: the ticks until one of these;
- * 0: there is no limit.
+ * From the soft limit on a signal each second, at the hard limit the end. `cpu_left`: the ticks until the next of
+ * these; 0: there is no limit.
  */
 void limits_charge(struct process *p, uint32_t ticks)
 {
@@ -153,7 +153,7 @@ static int sys_setrlimit(struct process *p, struct vm_map *map, const uint32_t *
 }
 SYSCALL(SYS_SETRLIMIT, sys_setrlimit);
 
-/* Of the calling process, if it is one. */
+/* The limit of the calling process, if it is one. */
 static uint32_t file_size_most(void)
 {
     const struct user_thread *self = user_self();

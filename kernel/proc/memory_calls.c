@@ -18,7 +18,7 @@ static int sys_sbrk(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_SBRK, sys_sbrk);
 
-/* Sv32 has no page that can be written and not read. */
+/* Sv32 has no page that is writable but not readable. */
 static int mmap_rights_of(uint32_t protection, unsigned *rights)
 {
     if (protection & ~(uint32_t)(USER_PROT_READ | USER_PROT_WRITE | USER_PROT_EXEC))
@@ -34,7 +34,7 @@ static bool is_range(uint32_t address, uint32_t size)
     return size && address % PAGE_SIZE == 0 && address >= VM_BEGIN && address < VM_END && size <= VM_END - address;
 }
 
-/* A file's object for mmap, with a reference, and what may ever be done with it. */
+/* A file's object for mmap, with a reference, and the most rights that it may get. */
 static int mmap_object_of(struct process *p, uint32_t fd, bool shared, struct vm_object **object, unsigned *maximum)
 {
     struct file *f = descriptor_file(p->descriptors, fd);
@@ -89,7 +89,7 @@ static int sys_munmap(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_MUNMAP, sys_munmap);
 
-/* Without a hole. */
+/* Without holes. */
 static bool is_mapped(struct vm_map *map, uint32_t from, uint32_t size)
 {
     struct vm_region r;
@@ -101,8 +101,8 @@ static bool is_mapped(struct vm_map *map, uint32_t from, uint32_t size)
 }
 
 /*
- * All files that are mapped: that is more than was asked for, and few are. MS_INVALIDATE means nothing: read and write
- * see the pages.
+ * Writes all mapped files: more than was asked for, but few are mapped. MS_INVALIDATE has no effect: read and write see
+ * the pages.
  */
 static int sys_msync(struct process *p, struct vm_map *map, const uint32_t *a)
 {
@@ -141,7 +141,7 @@ static int sys_madvise(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_MADVISE, sys_madvise);
 
-/* As 4.4BSD has it, what is not mapped is ENOMEM here. */
+/* As in 4.4BSD, an unmapped range gives ENOMEM here. */
 static int as_mapped(int error)
 {
     return error == -EFAULT ? -ENOMEM : error;

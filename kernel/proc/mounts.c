@@ -1,4 +1,4 @@
-/* What is mounted when programs run (mounts.h). In an image without disks there is the archive alone. */
+/* What is mounted when programs run (mounts.h). In an image without disks, only the archive. */
 #include "proc/mounts.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "nfs/client.h"
 #endif
 
-DEFINE_MUTEX(starting, "mounts starting"); /* who comes second waits until there is a root */
+DEFINE_MUTEX(starting, "mounts starting"); /* a second thread waits until there is a root */
 static bool mounts_started;
 
 #ifdef DISK0_BASE
@@ -155,7 +155,7 @@ static void mount_nfs(void)
     if (!*bootargs_string(BOOT(kernel, nfs), from, sizeof from))
         return;
     int error = nfs_mount(from, false, &m);
-    if (error == -EDEADLK) /* this is the server */
+    if (error == -EDEADLK) /* this node is the server */
         return;
     if (error)
         panic("nfs=%s cannot be mounted: %s%s", from, strerror(-error),
@@ -189,7 +189,7 @@ static void mounts_mount_all(void)
 
 void mounts_start(void)
 {
-    if (mounts_started) /* a look without the lock: it does not end while there are programs */
+    if (mounts_started) /* read without the lock: it stays set while there are programs */
         return;
     mutex_lock(&starting);
     if (!mounts_started)

@@ -42,11 +42,11 @@ DEFINE_ZONE(threads, "user-threads", sizeof(struct user_thread), _Alignof(struct
 
 struct process_list processes;
 static struct process_list orphans;    /* children of init */
-static struct user_thread_list exited; /* nobody has joined them yet */
+static struct user_thread_list exited; /* not joined yet */
 static unsigned process_count, process_thread_count;
 static int last_id;
 
-/* The children of `parent`, which is also what those who wait for them sleep on. */
+/* The children of `parent`; also the channel on which threads sleep that wait for them. */
 static struct process_list *children_of(struct process *parent)
 {
     return parent ? &parent->children : &orphans;
@@ -57,7 +57,7 @@ static struct descriptors *table_of(struct process *p)
     return p->descriptors;
 }
 
-/* A process's root does not go while one of its threads is in the kernel: only another chroot takes it away. */
+/* A process's root stays valid while one of its threads is in the kernel: only another chroot releases it. */
 static struct vnode *root_of_caller(void)
 {
     struct user_thread *self = curhart->thread->user;
@@ -73,7 +73,7 @@ static struct vnode *root_of_caller(void)
 
 struct vnode *process_directory(struct process *p)
 {
-    if (!p->cwd) /* there has been no chdir; one that comes now is another thread's, and comes later */
+    if (!p->cwd) /* no chdir so far; one by another thread counts as later */
         return 0;
     mutex_lock(&p->where);
     struct vnode *vp = p->cwd;
@@ -155,13 +155,13 @@ struct process *process_find(int id)
     return p;
 }
 
-/* A thread that has ended holds a thread of the kernel until it is joined, which waits for its last steps alone. */
+/* An ended thread holds a thread of the kernel until it is joined, which waits only for its last steps. */
 static void join_exited(void)
 {
     crit_t s = simple_lock_enter(&user_lock);
     struct user_thread *t;
     while ((t = SLIST_FIRST(&exited))) {
-        SLIST_REMOVE_HEAD(&exited, sibling); /* nobody else joins it */
+        SLIST_REMOVE_HEAD(&exited, sibling); /* no other thread joins it */
         simple_lock_leave(&user_lock, s);
         thread_join(t->thread);
         s = simple_lock_enter(&user_lock);
@@ -191,7 +191,7 @@ static struct frame frame_of(const struct user_start *start)
         .sp = start->sp, .a = {start->a0, start->a1, start->a2}, .mepc = start->pc, .mstatus = MSTATUS_MPIE};
 }
 
-/* A thread of `p` that begins with `frame`, with an id that is no other's. Gives that, or -ENOMEM, -EAGAIN. */
+/* A thread of `p` that begins with `frame`, with a unique id. Returns the id, or -ENOMEM, -EAGAIN. */
 static int process_new_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
 {
     struct user_thread *t = zone_alloc(&threads);
@@ -211,7 +211,7 @@ static int process_new_thread(struct process *p, const struct frame *frame, cons
             console_control(p);
         }
     }
-    /* it cannot end before the lock is free */
+    /* it cannot end before the lock is released */
     t->thread = p->ending || !allowed ? 0 : thread_create(process_thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
         t->thread->timed = signals_are_timed(p);
@@ -266,7 +266,7 @@ static void process_give_back(struct process *p)
     if (p->descriptors)
         descriptors_destroy(p->descriptors);
     if (p->space)
-        space_release(p->space); /* with what is mapped of files */
+        space_release(p->space); /* with the mapped files */
     p->space = 0;
     p->map = 0;
     vnode_pager_sweep();
@@ -279,7 +279,7 @@ static void process_give_back(struct process *p)
     lock_destroy(&p->where);
 }
 
-/* Of the program, without its folder. */
+/* The program's name, without its folder. */
 static void set_name(struct process *p, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -307,7 +307,7 @@ static struct process *process_allocate(struct process *parent, const char *name
     return p;
 }
 
-/* It gets its id with its first thread. Until then nobody else knows it. Gone if that fails. */
+/* It gets its id with its first thread. Until then it cannot be found. Freed if that fails. */
 static int process_begin_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -320,7 +320,7 @@ static int process_begin_thread(struct process *p, const struct frame *frame, co
         s = simple_lock_enter(&user_lock);
         disown(p);
         process_unlist(p);
-        thread_wakeup(children_of(p->parent)); /* who saw it waits for nobody now */
+        thread_wakeup(children_of(p->parent)); /* a waiter that saw it may have no child now */
         simple_lock_leave(&user_lock, s);
     }
     return id;
@@ -347,7 +347,7 @@ static bool open_standard(struct descriptors *d)
     return true;
 }
 
-/* A program in a map and with descriptors of its own. 0, or an error: what is made by then stays in `p`. */
+/* Loads a program, with its own map and descriptors. 0, or an error: what is created by then stays in `p`. */
 static int process_prepare(struct process *p, const struct elf_file *file, const struct arguments *arguments,
                            struct user_start *start)
 {
@@ -437,8 +437,8 @@ static int read_program(const struct elf_file *file, uint32_t at, void *to, uint
 }
 
 /*
- * A file that may be executed, with a reference, and its contents. What the kernel itself starts is looked for in the
- * archive, too.
+ * An executable file, with a reference, and its contents. Programs that the kernel itself starts are searched for in
+ * the archive, too.
  */
 static int find_program(struct process *p, const char *path, struct vnode **vpp, struct elf_file *file)
 {
@@ -465,7 +465,7 @@ static int find_program(struct process *p, const char *path, struct vnode **vpp,
     return 0;
 }
 
-#define SCRIPT_LINE 128 /* of which the file's first is read */
+#define SCRIPT_LINE 128 /* the part of the file's first line that is read */
 #define SCRIPTS_MOST 4u /* a script's interpreter may be a script */
 
 /* "#!INTERPRETER WORD" at the beginning of a file, as two strings within `line`. -ENOEXEC: it is none, or too long. */
@@ -556,7 +556,7 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
     return result;
 }
 
-/* Until the child has left the space, or this thread is to end. */
+/* Sleeps until the child has left the space, or this thread is to end. */
 static void lend(struct user_thread *self, struct process *p)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -568,11 +568,11 @@ static void lend(struct user_thread *self, struct process *p)
         if (c->lender == self)
             c->lender = 0;
     self->lends = false;
-    self->thread->attention = true; /* a handler may have waited for this */
+    self->thread->attention = true; /* a handler may be pending until now */
     simple_lock_leave(&user_lock, s);
 }
 
-/* The process has left the space that it was lent. With user_lock. */
+/* The process has left the space that was lent to it. With user_lock held. */
 static void return_space(struct process *p)
 {
     if (!p->lender)
@@ -660,8 +660,8 @@ void process_news(struct process *child)
 }
 
 /*
- * The children of one that is gone are init's: nobody would continue those that are stopped. The caller holds
- * user_lock.
+ * The children of an ended process become init's, which would not continue stopped ones: they get SIGHUP, SIGCONT. The
+ * caller holds user_lock.
  */
 static void give_away_children(struct process *p)
 {
@@ -678,7 +678,7 @@ static void give_away_children(struct process *p)
     SLIST_INIT(&p->children);
 }
 
-/* The thread is not one of its process any more. The caller holds user_lock. */
+/* Removes the thread from its process. The caller holds user_lock. */
 static void retire(struct user_thread *self)
 {
     struct process *p = self->process;
@@ -692,7 +692,7 @@ static void retire(struct user_thread *self)
     signals_pass_on(p, self, ~self->mask);
 }
 
-/* All is given back: it is a zombie, or init's if its parent does not wait for any. The caller holds user_lock. */
+/* Its resources are freed: it is a zombie, or init's if its parent waits for none. The caller holds user_lock. */
 static void become_zombie(struct process *p)
 {
     p->ended = true;
@@ -706,15 +706,15 @@ static void become_zombie(struct process *p)
     process_news(p);
 }
 
-/* To count the thread out and to say that it has ended is one step: who sees none alive finds all to be joined. */
+/* The count of live threads and the list to be joined change in one section: with none alive, all are on the list. */
 _Noreturn void user_thread_end(void)
 {
     struct user_thread *self = user_self();
     struct process *p = self->process;
     crit_t s = simple_lock_enter(&user_lock);
-    if (p->alive == 1) { /* nobody else is there who could start another */
+    if (p->alive == 1) { /* no other thread could start another */
         if (!p->ending)
-            p->status = 0; /* it may say still that the process was stopped */
+            p->status = 0; /* it may still say that the process was stopped */
         p->ending = true;
         simple_lock_leave(&user_lock, s);
         signals_end(p);
@@ -730,7 +730,7 @@ _Noreturn void user_thread_end(void)
     thread_exit();
 }
 
-/* All other threads of the process end. False: it is ending itself, or another thread was first. */
+/* Ends all other threads of the process. False: the process is ending, or another thread was first. */
 static bool become_lone(struct user_thread *self, struct process *p)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -813,7 +813,7 @@ static bool is_meant(const struct process *c, const struct process *parent, int 
     return which > 0 ? c->id == which : which == -1 || c->group == (which ? -which : parent->group);
 }
 
-/* A child of which there is something to tell: its id; 0 if there is not, -ECHILD if there is no such child. */
+/* A child with a status to report: its id; 0 if there is none, -ECHILD if there is no such child. */
 static int news(struct process *parent, int which, int options, struct process **child)
 {
     int result = -ECHILD;
@@ -831,12 +831,12 @@ static int news(struct process *parent, int which, int options, struct process *
     return result;
 }
 
-/* It has ended, and is told of: nobody else finds it any more. */
+/* It has ended, and its status is reported: no thread can find it any more. */
 static void bury(struct process *c)
 {
     join_exited();
     crit_t s = simple_lock_enter(&user_lock);
-    while (c->unjoined) /* another hart is about to */
+    while (c->unjoined) /* another hart is about to join them */
         thread_sleep(&c->unjoined, &user_lock);
     process_count--;
     simple_lock_leave(&user_lock, s);
@@ -850,7 +850,7 @@ int process_wait(struct process *parent, int which, int options, int *status, st
     int id, error = 0;
     while (!(id = news(parent, which, options, &c)) && !(options & USER_WNOHANG) && !error)
         error = thread_sleep_interruptibly(children_of(parent), &user_lock);
-    if (!id && error) /* what was told meanwhile, with the signal that it is told by, is not lost */
+    if (!id && error) /* a status that came with the signal (SIGCHLD) is not lost */
         id = -ERESTART;
     bool ended = id > 0 && c->ended, stays = options & USER_WNOWAIT;
     if (id > 0) {
@@ -917,7 +917,7 @@ void user_leave_kernel(void)
         signals_attend();
         intr_disable();
     }
-    crit_stay_open(); /* else calls in a loop keep interrupts out, as what gives the hart up does */
+    crit_stay_open(); /* else calls in a loop keep interrupts masked, as thread switches do */
     mmu_use(vm_map_pmap(user_self()->process->map));
     account_switch(ACCOUNT_USER);
 }

@@ -19,7 +19,7 @@ static int sys_exit(struct process *p, struct vm_map *map, const uint32_t *a)
 SYSCALL(SYS_EXIT, sys_exit);
 
 /*
- * The strings that the vector at user address `vector` points to, behind those that are there. Their count, or an
+ * Appends the strings that the vector at user address `vector` points to. Returns their count, or an
  * error.
  */
 static int copy_in_strings(struct vm_map *map, uint32_t vector, struct arguments *to)
@@ -90,7 +90,7 @@ static int sys_vfork(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_VFORK, sys_vfork);
 
-/* Whether `n` bytes at `to` can be written now: a child's status is not to be lost. */
+/* Whether `n` bytes at `to` can be written now: else a child's status could be lost. */
 static bool is_writable(struct vm_map *map, uint32_t to, uint32_t n)
 {
     return !vm_fault(map, to, PAGE_WRITE) && to + n - 1 >= to && !vm_fault(map, to + n - 1, PAGE_WRITE);
@@ -123,7 +123,7 @@ static int sys_waitid(struct process *p, struct vm_map *map, const uint32_t *a)
     if (a[0] > USER_P_PGID || !(a[3] & what) || a[3] & ~(what | USER_WNOHANG | USER_WNOWAIT) ||
         (a[0] != USER_P_ALL && (int)a[1] < (a[0] == USER_P_PID)))
         return -EINVAL;
-    if (a[0] == USER_P_PGID && a[1] <= 1) /* 0: the caller's; none has 1, which means any for wait4 */
+    if (a[0] == USER_P_PGID && a[1] <= 1) /* 0: the caller's; 1, which wait4 takes for any, is no group */
         which = a[1] ? INT32_MAX : 0;
     if ((a[2] && !is_writable(map, a[2], sizeof to)) || (a[4] && !is_writable(map, a[4], sizeof usage)))
         return -EFAULT;
@@ -172,7 +172,7 @@ static int sys_getppid(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_GETPPID, sys_getppid);
 
-/* There is one user. */
+/* The only user. */
 static int root(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p, (void)map, (void)a;
@@ -210,7 +210,7 @@ static int sys_getpgrp(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_GETPGRP, sys_getpgrp);
 
-/* Of a process, 0: the caller. */
+/* The group or session of process `id`, 0: the caller. */
 static int of_process(const struct process *p, int id, bool session)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -267,7 +267,7 @@ static int sys_setsid(struct process *p, struct vm_map *map, const uint32_t *a)
     (void)map, (void)a;
     crit_t s = simple_lock_enter(&user_lock);
     int result = -EPERM;
-    if (!process_group_exists(p->id, p->session)) /* else its group would be of two sessions */
+    if (!process_group_exists(p->id, p->session)) /* else its group would be in two sessions */
         result = p->group = p->session = p->id;
     simple_lock_leave(&user_lock, s);
     return result;
@@ -349,7 +349,7 @@ static int sys_system_info(struct process *p, struct vm_map *map, const uint32_t
 }
 SYSCALL(SYS_SYSTEM_INFO, sys_system_info);
 
-#define PROCESSES_AT_ONCE 8 /* on the stack, and looked at with the lock */
+#define PROCESSES_AT_ONCE 8 /* on the stack, and read with the lock held */
 
 /* With user_lock. */
 static struct user_process process_shown(const struct process *p)
@@ -374,8 +374,8 @@ static struct user_process process_shown(const struct process *p)
 }
 
 /*
- * Up to `most` processes whose id is below `below`, with the highest ids first; *count: how many there are in all. A
- * list that changes between two calls so shows each that stays, once.
+ * Up to `most` processes whose id is below `below`, highest ids first; *count: their number in all. So a list that
+ * changes between two calls shows each remaining process once.
  */
 static uint32_t some_processes(uint32_t below, uint32_t most, struct user_process *to, uint32_t *count)
 {
@@ -385,7 +385,7 @@ static uint32_t some_processes(uint32_t below, uint32_t most, struct user_proces
     crit_t s = simple_lock_enter(&user_lock);
     const struct process *it;
     SLIST_FOREACH(it, &processes, all) {
-        *count += it->id != 0; /* else it has just been begun */
+        *count += it->id != 0; /* else it has no thread yet */
         if (!it->id || (uint32_t)it->id >= below)
             continue;
         uint32_t i = n;

@@ -9,10 +9,10 @@
 #include "proc/elf.h"
 
 #define WORDS 32
-#define STACK_STEP 16 /* bytes between the places where a stack, or a heap, may begin */
+#define STACK_STEP 16 /* bytes between possible beginnings of a stack, or a heap */
 #define HEAP_STEP 16
 
-/* Words that go to user mode by the piece. */
+/* Words that are copied to user mode in pieces. */
 struct words {
     struct vm_map *map;
     uint32_t to;
@@ -35,7 +35,7 @@ static int program_put(struct words *w, uint32_t word)
     return w->count == WORDS ? program_flush(w) : 0;
 }
 
-/* Pointers to so many strings, of which the first is the one from byte *at on, and a 0; the bytes are at `text`. */
+/* Pointers to `count` strings, the first of which begins at byte *at, and a 0; the bytes are at `text`. */
 static int put_vector(struct words *w, unsigned count, uint32_t text, const struct arguments *a, uint32_t *at)
 {
     int error = 0;
@@ -103,7 +103,7 @@ static int raise_break(struct vm_map *map, struct user_break *brk, uint32_t byte
     if (brk->now > USER_BREAK_LIMIT || bytes > USER_BREAK_LIMIT - brk->now)
         return -ENOMEM;
     uint32_t from = program_rounded(brk->now), to = program_rounded(brk->now + bytes);
-    return to > from && vm_allocate(map, &from, to - from, VM_FIXED) ? -ENOMEM : 0; /* or something is mapped there */
+    return to > from && vm_allocate(map, &from, to - from, VM_FIXED) ? -ENOMEM : 0; /* or it is mapped already */
 }
 
 static int lower_break(struct vm_map *map, struct user_break *brk, uint32_t bytes)

@@ -6,9 +6,9 @@
 
 void arguments_clear(struct arguments *a);
 
-/* Put a word behind the others; panics if it does not fit. */
+/* Append a word; panics if it does not fit. */
 void arguments_add(struct arguments *to, const char *word);
 
-/* Wait for every process that is the kernel's, those that others left behind too. Gives the status of process `id`. */
+/* Wait for every child of the kernel, also those that ended processes left. Returns the status of process `id`. */
 int user_wait_for_all(int id);
 #endif

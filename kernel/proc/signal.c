@@ -21,7 +21,7 @@
     (SIGNAL_BIT(USER_SIGURG) | SIGNAL_BIT(USER_SIGCONT) | SIGNAL_BIT(USER_SIGCHLD) | SIGNAL_BIT(USER_SIGIO) | \
      SIGNAL_BIT(USER_SIGWINCH))
 
-/* What has init for its parent is not stopped by a terminal, as in 4.3BSD: nobody would continue it. */
+/* A terminal does not stop a child of init, as in 4.3BSD: no process would continue it. */
 static bool ignores(const struct process *p, int signal)
 {
     uint32_t handler = p->action[signal].handler;
@@ -51,7 +51,7 @@ static void go_on(struct process *p)
     process_news(p);
 }
 
-/* What a signal does when it is sent, masked or not. Whether there is somebody for whom it may be pending. */
+/* The effect of a signal when it is sent, masked or not. Returns whether it may become pending. */
 static bool sent(struct process *p, int signal)
 {
     if (p->ending || p->ended)
@@ -91,8 +91,8 @@ static uint32_t handled(const struct process *p, uint32_t which)
 }
 
 /*
- * Those of `which` that the thread can do something about now: there is no place for a handler while it lends its
- * stack.
+ * Those of `which` that the thread can take now: a handler has no stack while the thread lends
+ * it.
  */
 static uint32_t takes(const struct user_thread *t, uint32_t which)
 {
@@ -100,7 +100,7 @@ static uint32_t takes(const struct user_thread *t, uint32_t which)
     return t->lends ? which & ~handled(t->process, which) : which;
 }
 
-/* It may be waited for, or its action may be another one by the time that it is not. */
+/* Then it stays pending: a thread may wait for it, or its action may change before it is unmasked. */
 static bool masked_by_all(const struct process *p, int signal)
 {
     const struct user_thread *t;
@@ -119,7 +119,7 @@ void signal_send(struct process *p, int signal, const struct signal_info *info)
     p->pending |= SIGNAL_BIT(signal);
     struct user_thread *t, *self = user_self();
     if (self && self->process == p && takes(self, SIGNAL_BIT(signal))) {
-        user_thread_attend(self); /* a process's signal to itself is there before the call returns */
+        user_thread_attend(self); /* a process's signal to itself acts before the call returns */
         return;
     }
     SLIST_FOREACH(t, &p->threads, sibling)
@@ -143,7 +143,7 @@ void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t
     }
 }
 
-/* The thread's mask, which may have more in it than before. With user_lock. */
+/* Sets the thread's mask; other threads take signals that it newly masks. With user_lock held. */
 static void change_mask(struct user_thread *self, uint32_t mask)
 {
     uint32_t more = mask & ~self->mask;
@@ -173,7 +173,7 @@ static void signal_stop(struct process *p, int signal)
     process_news(p);
 }
 
-/* Off what is pending. What it is about. */
+/* Takes it off the pending ones. Returns its info. */
 static struct signal_info signal_take_off(struct user_thread *self, struct process *p, int signal)
 {
     uint32_t bit = SIGNAL_BIT(signal);
@@ -206,7 +206,7 @@ static struct user_siginfo signal_shown(int signal, const struct signal_info *in
                                  .value = child || trap ? 0 : info->value};
 }
 
-/* The next that this thread is to take, off what is pending; 0: none. */
+/* Takes the next signal of this thread off the pending ones; 0: none. */
 static int signal_take(struct user_thread *self, struct process *p, struct signal_info *info)
 {
     uint32_t all = (self->pending | p->pending) & ~self->mask;
@@ -217,7 +217,7 @@ static int signal_take(struct user_thread *self, struct process *p, struct signa
     return signal;
 }
 
-/* What a signal does that has no handler. */
+/* The action of a signal without a handler. */
 static void signal_act(struct process *p, int signal)
 {
     if (ignores(p, signal))
@@ -249,7 +249,7 @@ bool signals_end_wait(struct user_thread *self)
         if (SIGNAL_BIT(signal) & self->awaited)
             return true;
         struct signal_info info = signal_take_off(self, p, signal);
-        if (handled(p, SIGNAL_BIT(signal))) { /* it is this thread's now: the call ends with its handler */
+        if (handled(p, SIGNAL_BIT(signal))) { /* claimed by this thread: the call ends with its handler */
             self->pending |= SIGNAL_BIT(signal);
             self->claimed |= SIGNAL_BIT(signal);
             self->claim = info;
@@ -269,7 +269,7 @@ static bool wait_ends(void)
     return ends;
 }
 
-/* The call that was interrupted: made again, or over. */
+/* Restarts the interrupted call, or ends it. */
 static void end_call(struct user_thread *self, bool again)
 {
     if (!self->restarts && !self->restarts_unless_handled)
@@ -293,7 +293,7 @@ static uint32_t place_for_frame(struct user_thread *self, const struct user_siga
     return (sp - sizeof(struct user_sigframe)) & ~15u;
 }
 
-/* The thread goes on in the handler. Without locks. 0, or -EFAULT. */
+/* Makes the thread continue in the handler. Without locks. 0, or -EFAULT. */
 static int enter_handler(struct user_thread *self, int signal, const struct signal_info *info,
                          const struct user_sigaction *action, uint32_t mask)
 {
@@ -316,7 +316,7 @@ static int enter_handler(struct user_thread *self, int signal, const struct sign
     return 0;
 }
 
-/* With user_lock, which is let go for the handler's frame, in the section `s`, which may be another one then. */
+/* With user_lock held, which is released to write the handler's frame. Returns the new section; `s` is the old one. */
 static crit_t handle(struct user_thread *self, struct process *p, int signal, const struct signal_info *info, crit_t s)
 {
     struct user_sigaction action = p->action[signal];
@@ -334,7 +334,7 @@ static crit_t handle(struct user_thread *self, struct process *p, int signal, co
     return s;
 }
 
-/* Clock ticks that a timer of the process's own time has not seen yet. With user_lock. */
+/* Counts new clock ticks in a timer of the process's own time. With user_lock held. */
 static void run_down(struct process *p, unsigned which, uint32_t ticks)
 {
     uint64_t *left = &p->timer[which].left, interval = p->timer[which].interval;
@@ -348,7 +348,7 @@ static void run_down(struct process *p, unsigned which, uint32_t ticks)
     signal_send(p, which ? USER_SIGPROF : USER_SIGVTALRM, 0);
 }
 
-/* The ticks that have found the thread running are its process's. With user_lock. */
+/* Charges the thread's new clock ticks to its process. With user_lock held. */
 static void charge(struct process *p, struct user_thread *t)
 {
     uint32_t user = t->user_ticks - t->charged_user, all = t->thread->ticks - t->charged;
@@ -384,7 +384,7 @@ void signals_attend(void)
         else
             signal_act(p, signal);
     }
-    if (self->suspended) { /* nothing was for it: it waits on, with the mask that it had before for the call */
+    if (self->suspended) { /* no handler ran: it waits again, and until then has its former mask */
         self->suspended = false;
         change_mask(self, self->mask_before);
     }
@@ -399,7 +399,7 @@ void signals_call_interrupted(int result, uint32_t a0)
     self->restarts_unless_handled = result == -ERESTART_UNLESS_HANDLED;
     self->restart_a0 = a0;
     self->frame->a[0] = (uint32_t)-EINTR;
-    self->thread->attention = true; /* whatever else it was for is done by now, maybe */
+    self->thread->attention = true; /* what else set it may already be cleared */
 }
 
 bool signal_trap(int signal, int code, uint32_t address)
@@ -513,7 +513,7 @@ static void mask_call(struct user_thread *self, uint32_t mask)
     simple_lock_leave(&user_lock, s);
 }
 
-/* Where the call was interrupted, its mask stays until the handlers have been chosen. */
+/* If the call was interrupted, its mask stays until the handlers have been chosen. */
 static void unmask_call(struct user_thread *self, bool interrupted)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -524,7 +524,7 @@ static void unmask_call(struct user_thread *self, bool interrupted)
     simple_lock_leave(&user_lock, s);
 }
 
-/* ppoll and pselect: the mask is there while the call waits. */
+/* ppoll and pselect: the mask holds while the call waits. */
 static int sys_masked(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     uint32_t mask, of[6] = {0};
@@ -550,7 +550,7 @@ static int sys_sigsuspend(struct process *p, struct vm_map *map, const uint32_t 
     self->mask_before = self->mask;
     self->suspended = true;
     signals_mask(self, set);
-    while (!thread_sleep_interruptibly(self, &user_lock)) /* nobody wakes it */
+    while (!thread_sleep_interruptibly(self, &user_lock)) /* it is only interrupted */
         ;
     simple_lock_leave(&user_lock, s);
     return -ERESTART_UNLESS_HANDLED;
@@ -609,7 +609,7 @@ SYSCALL(SYS_SIGRETURN, sys_sigreturn);
 
 #define AT_ONCE 0x40000000u /* ticks of one timeout */
 
-/* The ticks from now until the timer is over, at least 1; 0: it does not run. With user_lock. */
+/* The ticks from now until the timer expires, at least 1; 0: not running. With user_lock held. */
 static uint64_t signal_ticks_left(const struct process *p)
 {
     if (!p->alarm_due)
@@ -653,9 +653,9 @@ void signals_end(struct process *p)
     timeout_drain(&p->alarm);
 }
 
-#define MOST_SECONDS (1ll << 40) /* what is longer is as long */
+#define MOST_SECONDS (1ll << 40) /* longer times count as this */
 
-/* The ticks that last at least as long, from now; 0 of no time. */
+/* The ticks, from now, that last at least as long; 0 for no time. */
 static int signal_ticks_of(const struct user_timeval *t, uint64_t *ticks)
 {
     uint64_t hz = clock_hz();
@@ -665,7 +665,7 @@ static int signal_ticks_of(const struct user_timeval *t, uint64_t *ticks)
     if (!t->seconds && !t->microseconds)
         return 0;
     uint64_t seconds = (uint64_t)MIN(t->seconds, MOST_SECONDS);
-    *ticks = seconds * hz + ((uint32_t)t->microseconds * hz + 999999) / 1000000 + 1; /* one is under way already */
+    *ticks = seconds * hz + ((uint32_t)t->microseconds * hz + 999999) / 1000000 + 1; /* plus the current one */
     return hz ? 0 : -EINVAL;
 }
 
@@ -677,7 +677,7 @@ static struct user_timeval signal_time_of(uint64_t ticks)
     return (struct user_timeval){(int64_t)(ticks / hz), (int32_t)(ticks % hz * 1000000 / hz), 0};
 }
 
-/* ticks_of counts the tick that is under way, which a period does not have, nor a time that is counted in ticks. */
+/* Without the current tick, which ticks_of counts: periods, and times counted in ticks, do not include it. */
 static uint64_t whole_ticks(uint64_t ticks)
 {
     return ticks > 1 ? ticks - 1 : ticks;
@@ -689,7 +689,7 @@ static struct user_itimerval alarm_now(const struct process *p)
                                    signal_time_of(whole_ticks(signal_ticks_left(p)))};
 }
 
-/* With user_lock: all threads' ticks so far are the timers'. */
+/* With user_lock held: charges all threads' ticks so far to the timers. */
 static void charge_all(struct process *p)
 {
     struct user_thread *t;
@@ -709,7 +709,7 @@ void signals_time(struct process *p)
         t->thread->timed = signals_are_timed(p);
 }
 
-/* Of a process's own time. With user_lock. */
+/* For a process's own time. With user_lock held. */
 static void signal_set_timer(struct process *p, unsigned which, uint64_t ticks, uint64_t interval)
 {
     charge_all(p);
@@ -875,7 +875,7 @@ static int sys_sigqueue(struct process *p, struct vm_map *map, const uint32_t *a
 }
 SYSCALL(SYS_SIGQUEUE, sys_sigqueue);
 
-/* One of `set` off what is pending for the thread, or 0; until one comes, or the limit. With user_lock. */
+/* Takes one of `set` off the pending ones, or 0; waits for one, or until the limit. With user_lock held. */
 static int await(struct user_thread *self, uint32_t set, bool waits, const struct limit *limit,
                  struct signal_info *info)
 {
@@ -910,7 +910,7 @@ static int sys_sigtimedwait(struct process *p, struct vm_map *map, const uint32_
     limit_begin(&limit, ticks, self, &user_lock);
     crit_t s = simple_lock_enter(&user_lock);
     signal = await(self, set & ~SIGNALS_UNMASKED, waits, &limit, &info);
-    self->thread->attention = true; /* what was for the thread besides */
+    self->thread->attention = true; /* other requests to the thread */
     simple_lock_leave(&user_lock, s);
     limit_end(&limit);
     if (signal < 0 || !a[1])

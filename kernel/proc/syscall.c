@@ -13,7 +13,7 @@
 extern const struct syscall _syscalls[], _syscalls_end[];
 
 #if UNIX_SERIAL
-/* What Mach does itself, and any hart: threads, waiting, memory (paper `mach`, section 1). The others are 4.3BSD's. */
+/* Mach's own calls, for any hart: threads, waiting, memory (paper `mach`, section 1). The others are 4.3BSD's. */
 static bool is_machs(uint32_t number)
 {
     switch (number) {
@@ -56,14 +56,14 @@ void syscall_init(void)
     syscalls_gather(_syscalls, _syscalls_end, no_call, syscall_calls, SYS_CALLS);
 }
 
-/* A call that gives -ERESTART was interrupted; what sigreturn gives is not its own result. */
+/* A call that returns -ERESTART was interrupted; the value of sigreturn is not its own result. */
 static COLD void interrupted(int result, uint32_t number, uint32_t a0)
 {
     if (number != SYS_SIGRETURN)
         signals_call_interrupted(result, a0);
 }
 
-/* It is over as soon as the thread is cancelled, unless it has done something. */
+/* The call ends as soon as the thread is cancelled, unless it has had an effect. */
 static COLD int call_cancellable(uint32_t number, struct process *p, const uint32_t *a)
 {
     struct user_thread *self = user_self();
@@ -72,7 +72,7 @@ static COLD int call_cancellable(uint32_t number, struct process *p, const uint3
     self->cancels = false;
     if (!self->cancelled || (result != -EINTR && result != -ERESTART && result != -ERESTART_UNLESS_HANDLED))
         return result;
-    self->thread->attention = true; /* as of an interrupted call */
+    self->thread->attention = true; /* as for an interrupted call */
     return -ECANCELED;
 }
 
@@ -86,7 +86,7 @@ void system_call(struct frame *frame)
     bool cancels = frame->a[7] & USER_CANCELS;
     uint32_t number = frame->a[7] & ~(uint32_t)USER_CANCELS, a0 = frame->a[0];
     struct process *p = user_self()->process;
-    user_hart()->system_calls++; /* roughly: a thread may be moved to another hart while it counts */
+    user_hart()->system_calls++; /* approximate: the thread may migrate while it counts */
     bool native = is_machs(number);
     if (!native)
         unix_master();

@@ -10,29 +10,29 @@
 #include "mem/zone.h"
 #include "proc/signal.h"
 
-#define TIMERS_MOST 32        /* of a process, as POSIX's least */
+#define TIMERS_MOST 32        /* per process, POSIX's minimum */
 #define AT_ONCE 0x40000000u   /* ticks of one timeout */
 #define OVERRUNS_MOST INT32_MAX
-#define MOST_SECONDS (1ll << 40) /* what is longer is as long */
+#define MOST_SECONDS (1ll << 40) /* longer times count as this */
 #define NANOSECONDS 1000000000
 #define ABSOLUTE 1u
 
 struct process_timer {
-    LIST_ENTRY(process_timer) link; /* of its process */
+    LIST_ENTRY(process_timer) link; /* in its process's list */
     struct process *process;
     int id, signal; /* 0: none is sent */
     uint32_t value;
     struct timeout timeout;
-    uint32_t due;            /* when the timeout comes */
+    uint32_t due;            /* when the timeout fires */
     bool runs;
-    uint64_t more, interval; /* clock ticks: behind that timeout; between two signals, 0: there is one only */
-    uint32_t overruns, overruns_since; /* of the signal that was taken last; since the one that is pending was sent */
+    uint64_t more, interval; /* clock ticks: after that timeout; between two signals, 0: only one signal */
+    uint32_t overruns, overruns_since; /* of the signal taken last; since the pending one was sent */
 };
 
 DEFINE_ZONE(timer_zone, "process-timers", sizeof(struct process_timer), _Alignof(struct process_timer), SPL_SOFTPREEMPT,
             0);
 
-/* With user_lock, as all that follows but the calls. */
+/* With user_lock held, as all that follows but the calls. */
 static struct process_timer *timer_find(struct process *p, uint32_t id)
 {
     struct process_timer *t;
@@ -109,7 +109,7 @@ void timers_end(struct process *p)
     simple_lock_leave(&user_lock, s);
 }
 
-/* The ticks that last at least as long; 0 of no time. `under_way`: a tick is under way that does not count. */
+/* The ticks that last at least as long; 0 for no time. `under_way`: the current tick does not count. */
 static int timer_ticks_of(const struct user_timespec *t, bool under_way, uint64_t *ticks)
 {
     uint64_t hz = clock_hz();
@@ -131,7 +131,7 @@ static struct user_timespec timer_time_of(uint64_t ticks)
     return (struct user_timespec){(int64_t)(ticks / hz), (int32_t)(ticks % hz * NANOSECONDS / hz), 0};
 }
 
-/* The time until then; 0, if it is over, and there was one. */
+/* Replaces a time by the time until then; 0 if it has passed. (0 stays 0.) */
 static void timer_from_now(struct user_timespec *t)
 {
     struct user_timespec now;
@@ -151,7 +151,7 @@ static struct user_itimerspec timer_now_of(const struct process_timer *t)
     uint64_t left = 0;
     if (t->runs) {
         int32_t now = (int32_t)(t->due - clock_ticks());
-        left = t->more + (now > 1 ? (uint32_t)now - 1 : 0); /* but for the tick that is under way */
+        left = t->more + (now > 1 ? (uint32_t)now - 1 : 0); /* without the current tick */
         left += !left;
     }
     return (struct user_itimerspec){timer_time_of(t->interval), timer_time_of(left)};
@@ -220,7 +220,7 @@ static int sys_timer_settime(struct process *p, struct vm_map *map, const uint32
     if (!error && a[1] & ABSOLUTE && !stops) {
         timer_from_now(&new.value);
         error = timer_ticks_of(&new.value, true, &ticks);
-        ticks += !ticks; /* it is over already */
+        ticks += !ticks; /* it has expired already */
     }
     if (error)
         return error;

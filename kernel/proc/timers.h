@@ -1,7 +1,7 @@
 /*
- * Timers of a process (POSIX's timer_create): each sends a signal when its time has come, once or again and again. A
- * signal that is pending still stands for those that would have come since: they are counted. They are of the process,
- * and neither fork nor execve hands them on.
+ * Timers of a process (POSIX's timer_create): each sends a signal when it expires, once or periodically. A signal that
+ * is still pending stands for the later ones, which are counted. They belong to the process: neither fork nor execve
+ * passes them on.
  *
  * Locking: user_lock.
  */
@@ -10,9 +10,9 @@
 
 #include "proc/process.h"
 
-/* With user_lock: a timer's signal is taken; `id` is the sender of its struct signal_info. */
+/* With user_lock held: a timer's signal is taken; `id` is the sender of its struct signal_info. */
 void timers_taken(struct process *p, int id);
 
-/* All of them are gone. From a thread, without locks. */
+/* Deletes all of them. From a thread, without locks. */
 void timers_end(struct process *p);
 #endif

@@ -1,4 +1,4 @@
-/* Traps from user mode: interrupts, system calls, and what ends a program. */
+/* Traps from user mode: interrupts, system calls, and exceptions that end a program. */
 #include <errno.h>
 
 #include "arch/accounting.h"
@@ -23,7 +23,7 @@ static int trap_signal_of(uint32_t cause)
     }
 }
 
-/* The rights that a page fault was about; 0: it was none. */
+/* The rights that a page fault needs; 0: it is none. */
 static unsigned wanted(uint32_t cause)
 {
     return cause == CAUSE_FETCH_PAGE_FAULT   ? PAGE_EXECUTE
@@ -32,7 +32,7 @@ static unsigned wanted(uint32_t cause)
                                              : 0;
 }
 
-/* Of every signal of a trap: SEGV_MAPERR, BUS_ADRALN, ILL_ILLOPC, TRAP_BRKPT. */
+/* For every signal of a trap: SEGV_MAPERR, BUS_ADRALN, ILL_ILLOPC, TRAP_BRKPT. */
 #define FIRST_CODE 1
 _Static_assert(USER_SEGV_MAPERR == 1 && USER_BUS_ADRALN == 1 && USER_ILL_ILLOPC == 1 && USER_TRAP_BRKPT == 1, "traps");
 
@@ -45,7 +45,7 @@ static void user_exception(uint32_t cause, const struct frame *frame)
     int error = rights ? vm_fault(p->map, value, rights) : -EFAULT;
     if (!error) {
         intr_disable();
-        mmu_flush(); /* the hart keeps that there was nothing, or less */
+        mmu_flush(); /* the hart may cache a missing entry, or fewer rights */
         return;
     }
     int signal = error == -ENOMEM || error == -EIO ? USER_SIGBUS : trap_signal_of(cause);
@@ -59,7 +59,7 @@ static void user_exception(uint32_t cause, const struct frame *frame)
 }
 
 /*
- * Called by trap.S, interrupts off on chip, as they are again on return. It lies beside trap.S in the instruction
+ * Called by trap.S with interrupts off on chip; they are off again on return. It lies beside trap.S in the instruction
  * cache.
  */
 void user_trap(uint32_t cause, struct frame *frame)

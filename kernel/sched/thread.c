@@ -72,7 +72,7 @@ static struct chunk *thread_chunk_of(const struct thread *t)
 }
 
 /*
- * The next place: the first ones, then those of each chunk; 0 after the last. With table_lock held, or in a panic.
+ * The next place: the first, then each chunk's; 0 after the last. With table_lock held, or when no place changes.
  */
 static struct thread *thread_behind(struct thread *t)
 {
