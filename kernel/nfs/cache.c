@@ -1,8 +1,8 @@
 /*
  * The duplicate request cache (Juszczak, *Improving the Performance and Correctness of an NFS Server*, USENIX 1989): a
- * client that has no answer sends its call again, and the server may have carried it out before. Calls that would give
- * something else a second time leave their answer here; one that comes while the first is still worked on is dropped.
- * Calls are told apart by sender, number, procedure and a sum of their bytes.
+ * client that gets no answer repeats its call, which the server may have executed already. The answers of calls that
+ * are not idempotent are kept here; a repetition that arrives while the call is still executed is dropped. Calls are
+ * identified by sender, number, procedure and a sum of their bytes.
  */
 #include "nfs/server.h"
 
@@ -14,7 +14,7 @@
 static struct nfs_cache_entry {
     struct nfs_cached of;
     bool used, busy;
-    uint32_t when, length; /* 0: it was too long to be kept */
+    uint32_t when, length; /* 0: too long to be kept */
     uint8_t reply[NFS_CACHE_BYTES];
 } nfs_cache[NFS_CACHE_CALLS];
 DEFINE_SIMPLE_LOCK(nfs_cache_lock, "nfs cache", SPL_SOFTPREEMPT);
@@ -28,7 +28,7 @@ static struct nfs_cache_entry *nfs_cache_find(const struct nfs_cached *of)
     return 0;
 }
 
-/* The one whose answer was kept first; null: all are worked on. */
+/* The oldest kept answer; null: all entries are being executed. */
 static struct nfs_cache_entry *nfs_cache_oldest(void)
 {
     struct nfs_cache_entry *oldest = 0;

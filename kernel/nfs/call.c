@@ -1,10 +1,10 @@
 /*
- * Calls of the client, and their answers (client.h). A call that is not answered is sent again, each time after twice
- * as long, beginning with what answers take (RFC 6298, with Karn's rule: what was sent twice is not measured). Answers
- * come by one thread of the mount, which finds the call by its number.
+ * Calls of the client, and their answers (client.h). A call without an answer is sent again, each time after twice as
+ * long, beginning with the time that answers take (RFC 6298, with Karn's rule: a repeated call is not measured). One
+ * thread of the mount receives answers, and finds the call by its number.
  *
- * A thread that waits is not disturbed by signals at first; once the server has let NFS_PATIENCE tries go by, it may be
- * interrupted.
+ * At first signals do not interrupt a waiting thread; after NFS_PATIENCE tries without an answer they
+ * do.
  */
 #include <errno.h>
 
@@ -21,9 +21,9 @@
 #include "dev/clock.h"
 
 #define NFS_PATIENCE 3u
-#define NFS_FIRST_TICKS(m) (4 * (m)->least_ticks) /* before anything is known */
+#define NFS_FIRST_TICKS(m) (4 * (m)->least_ticks) /* before an answer is measured */
 #define NFS_TICKS_MOST (clock_hz() * 30)
-#define NFS_PORT_LAST 1023u /* ports that only a system can have had, from here downwards */
+#define NFS_PORT_LAST 1023u /* privileged ports, from here downwards */
 #define NFS_PORT_FIRST 600u
 
 DEFINE_ZONE(nfs_messages, "nfs-call", sizeof(struct nfs_message), 8, SPL_SOFTPREEMPT, 0);
@@ -31,7 +31,7 @@ struct nfs_client_counts nfs_client_counts;
 
 #define NFS_COUNT(what) __atomic_fetch_add(&nfs_client_counts.what, 1, __ATOMIC_RELAXED)
 
-/* Boot arguments nfs.lose and nfs.repeat, by the run's seed: a wire as bad as is asked for. */
+/* Boot arguments nfs.lose and nfs.repeat, by the run's seed: whether this message is affected. */
 static bool nfs_happens(struct nfs_mount *m, uint32_t of_a_thousand)
 {
     if (!of_a_thousand)
@@ -136,7 +136,7 @@ void nfs_end(struct nfs_message *c)
     zone_free(&nfs_messages, c);
 }
 
-/* How long the next answer may take, in ticks. */
+/* The timeout of the next answer, in ticks. */
 static uint32_t nfs_patience(struct nfs_mount *m, uint32_t tries)
 {
     crit_t s = simple_lock_enter(&m->lock);
@@ -161,7 +161,7 @@ static void nfs_measure(struct nfs_mount *m, uint32_t took)
     simple_lock_leave(&m->lock, s);
 }
 
-/* Until it is answered, or the time is over: -EAGAIN; -EINTR, if it may be interrupted. */
+/* Waits for the answer. -EAGAIN: it timed out; -EINTR, if it may be interrupted. */
 static int nfs_wait(struct nfs_mount *m, struct nfs_message *c, uint32_t ticks)
 {
     struct limit limit;
@@ -180,7 +180,7 @@ static int nfs_wait(struct nfs_mount *m, struct nfs_message *c, uint32_t ticks)
     return answered ? 0 : error ? error : -EAGAIN;
 }
 
-/* -EAGAIN: the answer was another's, or none that can be read. */
+/* -EAGAIN: the answer belongs to another call, or cannot be decoded. */
 static int nfs_try(struct nfs_mount *m, struct nfs_message *c, uint32_t bytes)
 {
     int error = 0;
@@ -190,7 +190,7 @@ static int nfs_try(struct nfs_mount *m, struct nfs_message *c, uint32_t bytes)
         error = error < 0 ? error : 0;
     }
     if (error == -ENETUNREACH || error == -EINVAL || error == -EACCES)
-        return error; /* no later try fares better */
+        return error; /* later tries would fail, too */
     uint32_t patience = nfs_patience(m, c->tries), begin = clock_ticks();
     if (c->tries++)
         NFS_COUNT(again);

@@ -10,7 +10,7 @@
 #include "nfs/client.h"
 
 #define NFS_SOFT_TRIES 5u
-#define NFS_UNMOUNT_TRIES 4u /* the server need not be there any more */
+#define NFS_UNMOUNT_TRIES 4u /* the server may be gone */
 
 static MUTEX_CLASS(nfs_rename_class, "nfs rename");
 static SIMPLE_LOCK_CLASS(nfs_mount_class, "nfs mount", SPL_SOFTCLOCK);
@@ -68,7 +68,7 @@ static int nfs_parse(struct nfs_mount *m, const char *text)
 
 /* The server's other programs -------------------------------------------------------------------------------------- */
 
-/* RFC 1833, 3. The port of a program; -EPROTONOSUPPORT: it is not there. */
+/* RFC 1833, 3. The port of a program; -EPROTONOSUPPORT: not registered. */
 static int nfs_ask_port(struct nfs_mount *m, uint32_t program, uint32_t version, uint32_t *port)
 {
     struct nfs_message *c = nfs_begin_other(
@@ -112,7 +112,7 @@ static int nfs_ask_root(struct nfs_mount *m, uint32_t port, struct nfs_handle *h
     return error;
 }
 
-/* RFC 1094, A.5; RFC 1813, I.4.3. The server loses nothing if it does not hear of it. */
+/* RFC 1094, A.5; RFC 1813, I.4.3. It does no harm if the server does not get it. */
 static void nfs_say_unmounted(struct nfs_mount *m)
 {
     uint32_t port;

@@ -1,7 +1,7 @@
 /*
- * NFS versions 2 (RFC 1094) and 3 (RFC 1813), the MOUNT protocol (RFC 1094, appendix A; RFC 1813, appendix I) and what
- * of the port mapper (RFC 1833, section 3) these need: numbers, and what both ends write and read in the same way.
- * README.md has how the rest works.
+ * NFS versions 2 (RFC 1094) and 3 (RFC 1813), the MOUNT protocol (RFC 1094, appendix A; RFC 1813, appendix I) and the
+ * part of the port mapper (RFC 1833, section 3) that these need: numbers, and data that both ends write and read in the
+ * same way. README.md describes the rest.
  *
  * Functions take `v3`: false is version 2.
  */
@@ -23,12 +23,12 @@ enum { MOUNT_NULL, MOUNT_MNT, MOUNT_DUMP, MOUNT_UMNT, MOUNT_UMNTALL, MOUNT_EXPOR
 #define MOUNT_PATH_MOST 1024u
 
 #define NFS_HANDLE_V2 32u   /* bytes of a file handle of version 2, and of this server's of both */
-#define NFS_HANDLE_MOST 64u /* of version 3 */
-#define NFS_IO 1024u        /* bytes of a read or a write: with headers a message that needs no fragments */
+#define NFS_HANDLE_MOST 64u /* in version 3 */
+#define NFS_IO 1024u        /* bytes of a read or a write: with headers it fits in one frame */
 #define NFS_PATH_MOST 1024u
 #define NFS_COOKIE_VERIFIER 8u
 
-/* RFC 1813, 3.3; those of version 2 are mapped to these. */
+/* RFC 1813, 3.3; the procedures of version 2 are mapped to these. */
 enum nfs_procedure {
     NFS_NULL,
     NFS_GETATTR,
@@ -57,13 +57,13 @@ enum nfs_procedure {
 };
 #define NFS_V2_PROCEDURES 18u
 extern const uint8_t nfs_of_v2[NFS_V2_PROCEDURES]; /* enum nfs_procedure of each of version 2 (RFC 1094, 2.2) */
-uint32_t nfs_to_v2(uint32_t procedure); /* the other way; NFS_V2_PROCEDURES: it has none */
+uint32_t nfs_to_v2(uint32_t procedure); /* the reverse; NFS_V2_PROCEDURES: no such procedure */
 
 enum { NFS_UNSTABLE, NFS_DATA_SYNC, NFS_FILE_SYNC };    /* of WRITE */
 enum { NFS_UNCHECKED, NFS_GUARDED, NFS_EXCLUSIVE };     /* of CREATE */
 enum { NFS_KEEP_TIME, NFS_SERVER_TIME, NFS_CLIENT_TIME }; /* of SETATTR */
 
-/* RFC 1813, 2.6, beside those of Unix. */
+/* RFC 1813, 2.6, in addition to Unix's. */
 #define NFS_ERR_BADHANDLE 10001
 #define NFS_ERR_NOT_SYNC 10002
 #define NFS_ERR_BAD_COOKIE 10003
@@ -72,7 +72,7 @@ enum { NFS_KEEP_TIME, NFS_SERVER_TIME, NFS_CLIENT_TIME }; /* of SETATTR */
 #define NFS_ERR_SERVERFAULT 10006
 #define NFS_ERR_BADTYPE 10007
 #define NFS_ERR_JUKEBOX 10008
-/* Minus an error number, or minus one of the above, to a status and back. */
+/* Converts minus an error number, or minus one of the above, to a status and back. */
 uint32_t nfs_status_of(int error, bool v3);
 int nfs_error_of(uint32_t status);
 
@@ -80,7 +80,7 @@ int nfs_error_of(uint32_t status);
 void nfs_put_attr(struct xdr *x, const struct vattr *attr, uint32_t fsid, bool v3);
 void nfs_get_attr(struct xdr *x, struct vattr *attr, bool v3);
 
-/* What is set: sattr (RFC 1094, 2.3.6) and sattr3 (RFC 1813, 2.5.7). */
+/* Attributes to be set: sattr (RFC 1094, 2.3.6) and sattr3 (RFC 1813, 2.5.7). */
 struct nfs_set {
     unsigned which; /* ATTR_MODE, ATTR_ATIME, ATTR_MTIME of vnode.h, and the next three */
     struct vattr attr;
@@ -89,7 +89,7 @@ struct nfs_set {
 #define NFS_SET_GID 0x200u
 #define NFS_SET_SIZE 0x400u
 void nfs_put_set(struct xdr *x, const struct nfs_set *set, bool v3);
-void nfs_get_set(struct xdr *x, struct nfs_set *set, bool v3); /* times of the server are fs_time()'s */
+void nfs_get_set(struct xdr *x, struct nfs_set *set, bool v3); /* the server's time is fs_time() */
 
 static inline uint16_t nfs_mode_of(enum vtype type)
 {

@@ -1,4 +1,4 @@
-/* What both ends of NFS write and read in the same way (nfs.h). */
+/* Data that both ends of NFS write and read in the same way (nfs.h). */
 #include "nfs/nfs.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ uint32_t nfs_to_v2(uint32_t procedure)
 }
 
 /*
- * Errors and their numbers (RFC 1813, 2.6). Version 2 has them too, as servers and clients of Unix do, though RFC 1094
- * (2.3.1) lists EXDEV, EINVAL and EMLINK not.
+ * Errors and their numbers (RFC 1813, 2.6). Version 2 uses them too, as Unix's servers and clients do, though RFC 1094
+ * (2.3.1) does not list EXDEV, EINVAL and EMLINK.
  */
 static const struct nfs_error {
     uint8_t status;
@@ -58,7 +58,7 @@ int nfs_error_of(uint32_t status)
                                        : -EIO;
 }
 
-/* ftype (RFC 1094, 2.3.2) and ftype3 (RFC 1813, 2.6); version 2 has neither fifos nor sockets, but in the mode. */
+/* ftype (RFC 1094, 2.3.2) and ftype3 (RFC 1813, 2.6); version 2 has fifos and sockets only in the mode. */
 static uint32_t nfs_ftype(enum vtype type, bool v3)
 {
     static const uint8_t types[] = {
@@ -239,7 +239,7 @@ static void nfs_get_set3(struct xdr *x, struct nfs_set *set)
 }
 
 /*
- * Of version 2 all bits set are: it stays. A million microseconds are the server's time (a convention of its clients).
+ * In version 2 all bits set: unchanged; a million microseconds: the server's time (a convention of its clients).
  */
 void nfs_get_set(struct xdr *x, struct nfs_set *set, bool v3)
 {

@@ -1,6 +1,6 @@
 /*
- * The server's threads (4.4BSD's nfsd): each receives a message from its socket, has it answered (server.h), and sends
- * that. Several have the socket of NFS, so one that waits for a disk does not keep the others.
+ * The server's threads (4.4BSD's nfsd): each receives a message from its socket, gets the answer (server.h), and sends
+ * it. Several share the socket of NFS, so one that waits for a disk does not block the others.
  *
  * Locking: none of its own. The table below is written before the threads begin and after they have ended.
  */
@@ -44,7 +44,7 @@ static void nfsd_serve(void *arg)
             nfs_server_message(message, (uint32_t)n, from.faddr, from.fport, reply, (char *)reply + RPC_MOST);
         unix_leave();
         t = (struct transfer){.at = page_address(reply), .left = bytes};
-        if (bytes) /* what cannot be sent is lost, as on the wire: the client asks again */
+        if (bytes) /* an answer that cannot be sent is lost, as on the wire: the client repeats */
             datagram_send(self->socket, &t, from.faddr, from.fport);
     }
     thread_exit();
@@ -61,7 +61,7 @@ static int nfsd_open(void)
     return error;
 }
 
-/* What nfsd_start has got so far; no thread runs. */
+/* Closes what nfsd_start has opened; no thread runs. */
 static void nfsd_close(void)
 {
     for (struct nfsd_thread *t = nfsd_threads; t < nfsd_threads + NFSD_THREADS_MOST + NFSD_SOCKETS - 1; t++) {

@@ -1,6 +1,6 @@
 /*
- * Files of the client (client.h): a table by handle, in which a file stays for a while when nobody refers to it any
- * more, with what is known of its attributes.
+ * Files of the client (client.h): a table by handle, in which a file that is not referenced any more stays for a while,
+ * with its cached attributes.
  */
 #include <errno.h>
 
@@ -10,7 +10,7 @@
 #include "sched/timeout.h"
 
 #define NFS_CHAINS 64
-#define NFS_UNUSED_MOST 128u /* files that nobody refers to */
+#define NFS_UNUSED_MOST 128u /* files without references */
 
 static MUTEX_CLASS(nfs_node_class, "nfs node");
 DEFINE_ZONE(nfs_nodes, "nfs-node", sizeof(struct nfs_node), 8, SPL_SOFTPREEMPT, 0);
@@ -28,7 +28,7 @@ static struct nfs_chain *nfs_chain_of(const struct nfs_handle *handle)
     return &nfs_chains[(hash ^ hash >> 16) % NFS_CHAINS];
 }
 
-/* The next three with nfs_nodes_lock. */
+/* The next three with nfs_nodes_lock held. */
 static void nfs_put_attr_in(struct nfs_node *n, const struct vattr *attr)
 {
     n->attr = *attr;
@@ -182,7 +182,7 @@ void nfs_node_set_gone(struct nfs_node *n, struct nfs_node *from, const char *na
     simple_lock_leave(&nfs_nodes_lock, s);
 }
 
-/* One of the mount; null: there is none. With nfs_nodes_lock. */
+/* A node of the mount; null: none. With nfs_nodes_lock held. */
 static struct nfs_node *nfs_node_of(const struct nfs_mount *m)
 {
     struct nfs_node *n;

@@ -1,4 +1,4 @@
-/* Files of another host as vnodes (client.h): what a vnode can be asked becomes one call or some (RFC 1813, 3.3). */
+/* Files of another host as vnodes (client.h): an operation of a vnode becomes one or more calls (RFC 1813, 3.3). */
 #include <errno.h>
 
 #include "fs/vfs.h"
@@ -45,7 +45,7 @@ static bool ops_get_post_op(struct nfs_message *c, struct vattr *attr)
     return !c->in.failed;
 }
 
-/* What a reply of version 3 says of a file whose attributes are known: they are these now, or to be asked for. */
+/* Caches the attributes of a known file from a reply of version 3, or, if there are none, drops the cached ones. */
 static void ops_take_post_op(struct nfs_message *c, struct vnode *vp)
 {
     struct vattr attr;
@@ -55,7 +55,7 @@ static void ops_take_post_op(struct nfs_message *c, struct vnode *vp)
         nfs_node_forget_attr(NFS_NODE(vp));
 }
 
-/* wcc_data of version 3; version 2 says nothing. */
+/* wcc_data of version 3; version 2 has none. */
 static void ops_take_wcc(struct nfs_message *c, struct vnode *vp)
 {
     if (c->call.version != 3) {
@@ -89,7 +89,7 @@ int nfs_get_root(struct nfs_mount *m, const struct nfs_handle *handle, struct vn
     return error ? error : nfs_node_get(m, handle, &attr, vpp);
 }
 
-/* A file's handle and attributes, as LOOKUP and what makes files give them; those of version 3 may leave any out. */
+/* A file's handle and attributes, from LOOKUP and calls that create files; version 3 may leave any out. */
 static int ops_get_file(struct nfs_mount *m, struct nfs_message *c, struct vnode **vpp)
 {
     struct nfs_handle handle;
@@ -136,7 +136,7 @@ static int ops_set(struct vnode *vp, const struct nfs_set *set)
     ops_put_handle(c, &NFS_NODE(vp)->handle);
     nfs_put_set(&c->out, set, m->v3);
     if (m->v3)
-        xdr_put(&c->out, false); /* whatever its attributes are */
+        xdr_put(&c->out, false); /* no check of its attributes */
     int error = nfs_call(m, c);
     if (!error && m->v3)
         ops_take_wcc(c, vp);
@@ -199,7 +199,7 @@ static int ops_read_block(struct vnode *vp, uint64_t at)
         if (!m->v3)
             nfs_get_attr(&c->in, &attr, false);
         else
-            xdr_take(&c->in, 2 * 4); /* how many there are, and whether that is the end */
+            xdr_take(&c->in, 2 * 4); /* the count, and whether it is the end */
         const uint8_t *data = xdr_get_opaque(&c->in, NFS_IO, &bytes);
         error = data && there ? 0 : -EIO;
         if (!error) {
@@ -233,14 +233,14 @@ static int nfs_read(struct vnode *vp, struct uio *uio)
             break;
         if (!ops_has_block(n, at, &attr) && (error = ops_read_block(vp, at)))
             break;
-        if (within >= n->block_bytes) /* shorter by now */
+        if (within >= n->block_bytes) /* the file is shorter now */
             break;
         error = uio_move(uio, n->block + within, MIN(uio->left, n->block_bytes - within));
     }
     return error;
 }
 
-/* So many bytes of the node's block go to the file, from `at` on: all of them, or an error. */
+/* Writes `bytes` of the node's block to the file, from `at` on: all of them, or an error. */
 static int ops_write_block(struct vnode *vp, uint64_t at, uint32_t bytes)
 {
     struct nfs_mount *m = mount_of(vp);
@@ -302,7 +302,7 @@ static int nfs_write(struct vnode *vp, struct uio *uio, bool append)
         if (error)
             break;
         error = ops_write_block(vp, at, count);
-        if (error) { /* what has not been written is left */
+        if (error) { /* the unwritten part stays in `uio` */
             uio->left += count;
             uio->offset = at;
         }
@@ -362,7 +362,7 @@ static int nfs_lookup(struct vnode *dvp, const char *name, uint32_t length, stru
     return error;
 }
 
-/* The entries of a reply. 1: `fn` wants no more; -EIO: they are none. *cookie is behind the last one. */
+/* The entries of a reply. 1: `fn` ended it; -EIO: malformed. *cookie is after the last one. */
 static int ops_each_entry(struct nfs_message *c, dirent_fn *fn, void *arg, uint64_t *cookie)
 {
     bool v3 = c->call.version == 3;
@@ -418,7 +418,7 @@ static int nfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *a
 
 /* Names ------------------------------------------------------------------------------------------------------------ */
 
-/* Version 2 has no MKNOD: the type stands in the mode, and the device's number where the size would. */
+/* Version 2 has no MKNOD: the type is in the mode, and the device's number in place of the size. */
 static void ops_put_new(struct nfs_message *c, bool v3, const struct vattr *attr, const char *target)
 {
     struct nfs_set set = {.which = ATTR_MODE | NFS_SET_UID | NFS_SET_GID, .attr = *attr};
@@ -451,7 +451,7 @@ static int nfs_create(struct vnode *dvp, const char *name, uint32_t length, cons
     struct nfs_mount *m = mount_of(dvp);
     if (length > NAME_MOST || (target && strlen(target) >= NFS_PATH_MOST))
         return -ENAMETOOLONG;
-    int error = m->v3 ? -ENOENT : nfs_lookup(dvp, name, length, vpp); /* its CREATE takes what is there */
+    int error = m->v3 ? -ENOENT : nfs_lookup(dvp, name, length, vpp); /* its CREATE opens an existing file */
     if (error != -ENOENT) {
         if (!error)
             vrele(*vpp);
@@ -526,8 +526,8 @@ static int ops_rename(struct vnode *from, const char *name, uint32_t length, str
 }
 
 /*
- * A file that is in use loses its name, and the server knows of no use: so it gets another name, and goes when nobody
- * has it any more. With a reference of the caller's.
+ * A file in use loses its name, but the server does not know that it is in use: so it gets another name, and is removed
+ * with its last reference. The caller holds a reference.
  */
 static int ops_hide(struct vnode *dvp, const char *name, uint32_t length, struct nfs_node *n)
 {
@@ -546,7 +546,7 @@ static int ops_hide(struct vnode *dvp, const char *name, uint32_t length, struct
     return error;
 }
 
-/* What has that name is about to lose it. 1: it has lost it. */
+/* Called before a file loses its name. 1: it has lost it. */
 static int ops_before_remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
 {
     struct vnode *vp;
@@ -593,7 +593,7 @@ static int nfs_rename(struct vnode *from, const char *name, uint32_t length, str
     error = error == -ENOENT ? 0 : error;
     if (!error && (vp->mounted || (old && old->mounted)))
         error = -EBUSY;
-    /* What is replaced is removed by it; with two names of one file nothing is. */
+    /* The replaced file is removed; if both names are one file, none is. */
     if (!error && old && old != vp && old->type != VDIR && vp->type != VDIR && nfs_node_is_used(NFS_NODE(old)))
         error = ops_hide(to, new_name, new_length, NFS_NODE(old));
     if (old) {

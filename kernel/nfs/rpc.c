@@ -28,7 +28,7 @@ void rpc_put_mismatch(struct xdr *out, uint32_t xid, uint32_t low, uint32_t high
     xdr_put(out, high);
 }
 
-/* A credential of AUTH_SYS (appendix A). False: it is none. */
+/* A credential of AUTH_SYS (appendix A). False: malformed. */
 static bool rpc_get_sys(struct xdr credential, struct rpc_call *call)
 {
     uint32_t n;

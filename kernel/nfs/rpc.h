@@ -1,5 +1,5 @@
 /*
- * Remote procedure calls (RFC 5531) over UDP, a message in each datagram: what stands before a call's arguments and a
+ * Remote procedure calls (RFC 5531) over UDP, a message in each datagram: the headers before a call's arguments and a
  * reply's results (section 9), with the credentials of appendix A (AUTH_SYS) and none (8.1).
  */
 #ifndef NFS_RPC_H
@@ -25,12 +25,12 @@ struct rpc_call {
     uint32_t flavor, uid, gid; /* of AUTH_SYS */
 };
 
-/* What a server does with a message. */
+/* How a server treats a message. */
 enum rpc_is { RPC_IS_CALL, RPC_IS_REFUSED, RPC_IS_NOTHING };
 
 /*
- * Takes the header of a call: `in` is at its arguments then. A call that is to be refused is answered in `out`; one
- * that is none, and a reply, are nothing to answer.
+ * Takes the header of a call: `in` is at its arguments then. A call that is to be refused is answered in `out`; a
+ * malformed one, and a reply, get no answer.
  */
 enum rpc_is rpc_get_call(struct xdr *in, struct xdr *out, struct rpc_call *call);
 
@@ -41,8 +41,8 @@ void rpc_put_mismatch(struct xdr *out, uint32_t xid, uint32_t low, uint32_t high
 void rpc_put_call(struct xdr *out, const struct rpc_call *call, const char *machine);
 
 /*
- * Takes the header of the reply to `xid`: 0 with `in` at its results, or minus an error number: -EAGAIN: it is
- * another's; -EPROTONOSUPPORT, -EACCES, -EIO.
+ * Takes the header of the reply to `xid`: 0 with `in` at its results, or minus an error number: -EAGAIN: of another
+ * call; -EPROTONOSUPPORT, -EACCES, -EIO.
  */
 int rpc_get_reply(struct xdr *in, uint32_t xid);
 #endif

@@ -1,7 +1,7 @@
 /*
- * What the server does for each procedure of NFS (RFC 1813, 3.3; RFC 1094, 2.2). A procedure decodes all of its
- * arguments, looks whether that was so, opens what its handles name, acts, and writes its results. What it changes is
- * on the medium before it answers, as both versions ask, but for a write that version 3 calls unstable.
+ * The server's procedures of NFS (RFC 1813, 3.3; RFC 1094, 2.2). A procedure decodes all of its arguments, checks that
+ * they were valid, opens the files of its handles, acts, and writes its results. Its changes are on the medium before
+ * it answers, as both versions require, except for an unstable write of version 3.
  */
 #include "nfs/server.h"
 
@@ -34,7 +34,7 @@ static void serve_get_handle(struct nfs_serving *c, unsigned i)
         c->handle[i] = 0;
 }
 
-/* What the handle names, with a reference that the call keeps. */
+/* The file of a handle, with a reference that the call keeps. */
 static int serve_open(struct nfs_serving *c, unsigned i)
 {
     static const uint8_t rest[16];
@@ -52,7 +52,7 @@ static int serve_open_directory(struct nfs_serving *c, unsigned i)
     return error ? error : c->file[i]->type == VDIR ? 0 : -ENOTDIR;
 }
 
-/* A directory that is to be changed. */
+/* Opens a directory that is to be changed. */
 static int serve_open_to_change(struct nfs_serving *c, unsigned i)
 {
     int error = serve_open_directory(c, i);
@@ -85,7 +85,7 @@ static bool serve_name_is_dots(const struct serve_name *name)
     return name->n <= 2 && name->text[0] == '.' && name->text[name->n - 1] == '.';
 }
 
-/* Of a name that is to be made (`error`: -EEXIST) or to go (-EINVAL). */
+/* Checks a name that is to be created (`error`: -EEXIST) or removed (-EINVAL). */
 static int serve_name_to_change(const struct serve_name *name, int error)
 {
     int wrong = serve_name_is_wrong(name);
@@ -101,7 +101,7 @@ static void serve_put_post_op(struct nfs_serving *c, struct vnode *vp)
         nfs_put_attr(&c->out, &attr, nfs_export.fsid, true);
 }
 
-/* Attributes behind a change; those before it are not known for sure, so there are none. */
+/* Attributes after a change; those before it are not reliably known, so they are left out. */
 static void serve_put_wcc(struct nfs_serving *c, struct vnode *vp)
 {
     xdr_put(&c->out, false);
@@ -117,7 +117,7 @@ static int serve_put_attr(struct nfs_serving *c, struct vnode *vp)
     return error;
 }
 
-/* A file that a name led to, or that was made: diropres (RFC 1094, 2.3.11) or handle and attributes of version 3. */
+/* A file that was looked up or created: diropres (RFC 1094, 2.3.11) or handle and attributes of version 3. */
 static int serve_put_file(struct nfs_serving *c, struct vnode *vp, bool made)
 {
     uint8_t handle[NFS_HANDLE_V2];
@@ -133,7 +133,7 @@ static int serve_put_file(struct nfs_serving *c, struct vnode *vp, bool made)
     return 0;
 }
 
-/* What a procedure has changed is on the medium. */
+/* Writes a procedure's changes to the medium. */
 static int serve_stable(struct vnode *vp)
 {
     return vfs_fsync(vp);
@@ -237,7 +237,7 @@ enum {
     ACCESS_EXECUTE = 32
 };
 
-/* There is one user, root: only what makes no sense is refused, and what a server that is only read does not do. */
+/* There is one user, root: only rights that make no sense are refused, and changes on a read-only server. */
 static int serve_access(struct nfs_serving *c)
 {
     serve_get_handle(c, 0);
@@ -276,7 +276,7 @@ static int serve_regular(const struct vnode *vp)
     return vp->type == VREG ? 0 : vp->type == VDIR ? -EISDIR : -EINVAL;
 }
 
-/* The data are read to where they stand in the answer, behind the attributes that come with them. */
+/* The data are read directly into the answer, after the attributes that precede them. */
 static int serve_read(struct nfs_serving *c)
 {
     struct uio uio;
@@ -359,7 +359,7 @@ static int serve_write(struct nfs_serving *c)
     return 0;
 }
 
-/* A new file of that kind, with what is set of its attributes: with a reference in c->file[1]. */
+/* Creates a file of type `type`, with the given attributes: with a reference in c->file[1]. */
 static int serve_make(struct nfs_serving *c, const struct serve_name *name, enum vtype type, uint32_t rdev,
                       const struct nfs_set *set, const char *target)
 {
@@ -389,7 +389,7 @@ static int serve_made(struct nfs_serving *c)
     return error;
 }
 
-/* The file is there: it is what was asked for, unless it must not be. */
+/* The file exists: it is the result, unless the call forbids that. */
 static int serve_create_there(struct nfs_serving *c, const struct serve_name *name, uint32_t how,
                               const struct nfs_set *set)
 {
@@ -401,7 +401,7 @@ static int serve_create_there(struct nfs_serving *c, const struct serve_name *na
         return error;
     if (c->file[1]->type != VREG)
         return -EEXIST;
-    if (how == NFS_EXCLUSIVE) { /* this call's own work, if it has the verifier */
+    if (how == NFS_EXCLUSIVE) { /* created by this call, if it has the verifier */
         error = vfs_getattr(c->file[1], &attr);
         return error ? error : attr.atime == set->attr.atime && attr.mtime == set->attr.mtime ? 0 : -EEXIST;
     }
@@ -410,7 +410,7 @@ static int serve_create_there(struct nfs_serving *c, const struct serve_name *na
     return size.which ? serve_set(c, c->file[1], &size) : 0;
 }
 
-/* Clients of version 2 make special files by the type in the mode, with the device's number for a size. */
+/* Clients of version 2 create special files by the type in the mode, with the device's number as size. */
 static enum vtype serve_type_of_v2(const struct nfs_set *set)
 {
     enum vtype type = set->which & ATTR_MODE ? nfs_type_of(set->attr.mode) : VNON;
@@ -592,7 +592,7 @@ static int serve_link(struct nfs_serving *c)
 
 struct serve_entries {
     struct nfs_serving *c;
-    uint32_t left; /* bytes of results, up to what the client asked for */
+    uint32_t left; /* bytes left for results, up to the client's limit */
     bool full, any;
 };
 
@@ -626,7 +626,7 @@ static int serve_readdir(struct nfs_serving *c)
     serve_get_handle(c, 0);
     uint64_t cookie = c->v3 ? xdr_get_hyper(&c->in) : xdr_get(&c->in);
     if (c->v3)
-        xdr_take(&c->in, NFS_COOKIE_VERIFIER); /* a place in a directory is one whatever has changed there */
+        xdr_take(&c->in, NFS_COOKIE_VERIFIER); /* an offset in a directory stays valid whatever changes there */
     uint32_t count = xdr_get(&c->in);
     if (c->in.failed)
         return NFS_GARBAGE;
@@ -637,7 +637,7 @@ static int serve_readdir(struct nfs_serving *c)
         serve_put_post_op(c, c->file[0]);
         xdr_put_hyper(&c->out, 0);
     }
-    uint32_t room = MIN(MIN(count, NFS_IO), xdr_left(&c->out)), behind = 2 * 4; /* no more entries; whether it ends */
+    uint32_t room = MIN(MIN(count, NFS_IO), xdr_left(&c->out)), behind = 2 * 4; /* end of entries; end of directory */
     struct serve_entries to = {.c = c, .left = room > behind ? room - behind : 0};
     error = vfs_readdir(c->file[0], cookie, serve_put_entry, &to);
     if (!error && to.full && !to.any)
@@ -653,7 +653,7 @@ static int serve_readdirplus(struct nfs_serving *c)
     if (c->in.failed)
         return NFS_GARBAGE;
     int error = serve_open_directory(c, 0);
-    return error ? error : -NFS_ERR_NOTSUPP; /* and clients ask without attributes */
+    return error ? error : -NFS_ERR_NOTSUPP; /* clients then use READDIR */
 }
 
 /* File systems ----------------------------------------------------------------------------------------------------- */
@@ -700,7 +700,7 @@ static int serve_fsinfo(struct nfs_serving *c)
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         xdr_put(&c->out, sizes[i]);
     xdr_put_hyper(&c->out, VFS_SIZE_MOST);
-    xdr_put(&c->out, 1); /* times are of a second */
+    xdr_put(&c->out, 1); /* resolution of times: a second */
     xdr_put(&c->out, 0);
     xdr_put(&c->out, FSINFO_LINK | FSINFO_SYMLINK | FSINFO_HOMOGENEOUS | FSINFO_CANSETTIME);
     return 0;
@@ -716,7 +716,7 @@ static int serve_pathconf(struct nfs_serving *c)
         return error;
     serve_put_post_op(c, c->file[0]);
     /*
-     * Links, bytes of a name; names that are too long are refused; who may give a file away; how cases of letters are.
+     * Most links, bytes of a name; too long names are refused; chown is restricted; case insensitive; case preserving.
      */
     const uint32_t words[] = {EXT2_LINKS_MOST, NAME_MOST, true, true, false, true};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -741,7 +741,7 @@ static int serve_commit(struct nfs_serving *c)
     return 0;
 }
 
-/* All of them, and what version 3 gives besides an error: attributes of a file, of one or two directories changed. */
+/* All procedures, and what version 3 adds to an error: attributes of a file, of one or two directories. */
 enum serve_fails { FAILS_BARE, FAILS_POST_OP, FAILS_WCC, FAILS_RENAME, FAILS_LINK };
 static const struct serve_procedure {
     int (*serve)(struct nfs_serving *c);

@@ -27,7 +27,7 @@ void nfs_server_end(void)
     nfs_export.root = 0;
 }
 
-/* The port mapper (RFC 1833, 3): which port has a program. --------------------------------------------------------- */
+/* The port mapper (RFC 1833, 3): the port of a program. --------------------------------------------------------- */
 
 #define PMAP_UDP 17u
 
@@ -38,7 +38,7 @@ static int server_pmap(struct nfs_serving *c)
     if (c->call.procedure != PMAP_GETPORT)
         return -EOPNOTSUPP;
     uint32_t program = xdr_get(&c->in);
-    xdr_get(&c->in); /* any version: a call says which there are */
+    xdr_get(&c->in); /* any version: a later call gets the versions */
     uint32_t protocol = xdr_get(&c->in);
     xdr_get(&c->in);
     if (c->in.failed)
@@ -50,7 +50,7 @@ static int server_pmap(struct nfs_serving *c)
 
 /* MOUNT (RFC 1094, appendix A; RFC 1813, appendix I). -------------------------------------------------------------- */
 
-/* The directory of that path, as a handle. */
+/* The handle of the directory with that path. */
 static int server_mount_path(struct nfs_serving *c, const uint8_t *path, uint32_t n)
 {
     struct vnode *vp;
@@ -105,7 +105,7 @@ static int server_mount(struct nfs_serving *c)
         NFS_COUNT(unmounted);
         return 0;
     case MOUNT_UMNTALL: NFS_COUNT(unmounted); return 0;
-    case MOUNT_DUMP: xdr_put(&c->out, 0); return 0; /* who has mounted is not kept */
+    case MOUNT_DUMP: xdr_put(&c->out, 0); return 0; /* mounts are not recorded */
     case MOUNT_EXPORT:
         xdr_put(&c->out, 1);
         xdr_put_opaque(&c->out, "/", 1);
@@ -132,7 +132,7 @@ static int server_nfs(struct nfs_serving *c)
     int error = nfs_serve(c);
     if (error == NFS_GARBAGE)
         return error;
-    if (!error && c->out.failed) /* the results do not fit: none are as long as that */
+    if (!error && c->out.failed) /* the results do not fit: valid ones always do */
         error = -NFS_ERR_SERVERFAULT;
     if (error) {
         c->out = results;
@@ -145,9 +145,9 @@ static int server_nfs(struct nfs_serving *c)
 /* What is dispatched ----------------------------------------------------------------------------------------------- */
 
 static const struct server_program {
-    uint32_t program, low, high, v3; /* its versions; the one that goes with NFS version 3 */
+    uint32_t program, low, high, v3; /* its versions; the one used with NFS version 3 */
     int (*serve)(struct nfs_serving *c);
-    uint32_t once; /* procedures that are not to be carried out twice, a bit each; of NFS those below */
+    uint32_t once; /* procedures that must not be executed twice, a bit each; for NFS those below */
 } server_programs[] = {
     {.program = PMAP_PROGRAM, .low = PMAP_VERSION, .high = PMAP_VERSION, .v3 = 0, .serve = server_pmap},
     {.program = NFS_PROGRAM, .low = 2, .high = 3, .v3 = 3, .serve = server_nfs},
@@ -184,7 +184,7 @@ static void server_answer(struct nfs_serving *c, const struct server_program *p)
     nfs_serve_end(c);
 }
 
-/* FNV-1a (Fowler, Noll, Vo), of a call as it came. */
+/* FNV-1a (Fowler, Noll, Vo), of a call as received. */
 static uint32_t server_sum(const uint8_t *bytes, uint32_t n)
 {
     uint32_t sum = 2166136261u;

@@ -1,14 +1,14 @@
 /*
- * The server: from a message that came to the one that answers it. It works on one mounted ext2 file system, by file
- * handles of volume, inode and generation, and by what a vnode can be asked (fs/vnode.h). nfsd.c has the threads and
- * the sockets, which this knows nothing of.
+ * The server: from a received message to its answer. It works on one mounted ext2 file system, by file handles of
+ * volume, inode and generation, and by the operations of vnodes (fs/vnode.h). nfsd.c has the threads and the sockets,
+ * on which this does not depend.
  *
- * What comes may be anything: a length is looked at before what has it is; what cannot be decoded is RPC_GARBAGE_ARGS,
- * or nothing where not even a header can; a handle that is none of ours is stale.
+ * Messages are not trusted: a length is checked before the data is read; undecodable arguments give RPC_GARBAGE_ARGS,
+ * and an undecodable header no answer; a foreign handle is stale.
  *
- * Locking: that of vnode.h. A call holds references of what its handles name, and at most a directory's lock with
- * those that the file system takes below it. nfs_cache_lock, a simple lock, guards the replies that are kept
- * (cache.c); nothing is taken under it. In the serial kernel callers have the master (sched/master.h).
+ * Locking: that of vnode.h. A call holds references to the files of its handles, and at most a directory's lock with
+ * those that the file system takes below it. nfs_cache_lock, a simple lock, guards the kept replies (cache.c); no lock
+ * is taken under it. In the serial kernel callers hold the master (sched/master.h).
  */
 #ifndef NFS_SERVER_H
 #define NFS_SERVER_H
@@ -21,23 +21,23 @@ struct nfs_serving {
     bool v3;
     enum nfs_procedure procedure;
     struct xdr in, out;
-    const uint8_t *handle[2]; /* as they came; null: not of this server's length */
-    struct vnode *file[2];    /* what they name, with a reference, or null */
+    const uint8_t *handle[2]; /* as received; null: wrong length for this server */
+    struct vnode *file[2];    /* their files, with a reference, or null */
     char *path;               /* room for NFS_PATH_MOST bytes and a 0 */
 };
 
-/* `root` is that of a mounted ext2 file system, with a reference that the server keeps until it ends. -EINVAL: none. */
+/* `root` is the root of a mounted ext2 file system, with a reference that the server keeps. -EINVAL: it is none. */
 int nfs_server_begin(struct vnode *root, bool read_only, uint32_t boots);
 void nfs_server_end(void);
 
 /*
- * The answer to a message of `length` bytes from a host and port: its bytes, in `reply`, which has room for RPC_MOST;
- * 0: there is none. `path` has room as above.
+ * Answers a message of `length` bytes from a host and port: returns the length of the answer in `reply`, which has room
+ * for RPC_MOST; 0: no answer. `path` has room as above.
  */
 uint32_t nfs_server_message(uint8_t *message, uint32_t length, uint32_t from, uint32_t port, uint8_t *reply,
                             char *path);
 
-/* Clients that have unmounted, since the server began; calls, and what of them was answered from what is kept. */
+/* Clients that have unmounted, since the server began; calls, and those answered from the cache. */
 struct nfs_server_counts {
     uint32_t calls, refused, garbage, repeated, dropped, unmounted;
 };
@@ -48,18 +48,18 @@ extern struct nfs_server_counts nfs_server_counts;
 struct nfs_export {
     struct vnode *root;
     bool read_only;
-    uint32_t fsid, boots; /* `boots` is another one each time that the server begins (RFC 1813, 3.3.7) */
+    uint32_t fsid, boots; /* `boots` differs each time the server starts (RFC 1813, 3.3.7) */
 };
 extern struct nfs_export nfs_export;
 
-#define NFS_GARBAGE 1 /* of what a procedure gives: its arguments are none */
+#define NFS_GARBAGE 1 /* result of a procedure: malformed arguments */
 int nfs_serve(
-    struct nfs_serving *c); /* results behind the status: 0, NFS_GARBAGE, or an error, with nothing in `out` */
-void nfs_serve_failed(struct nfs_serving *c); /* what stands behind an error's status */
-void nfs_serve_end(struct nfs_serving *c); /* lets go of what it has */
+    struct nfs_serving *c); /* writes the results after the status: 0, NFS_GARBAGE, or an error and nothing in `out` */
+void nfs_serve_failed(struct nfs_serving *c); /* writes what follows an error's status */
+void nfs_serve_end(struct nfs_serving *c); /* releases its references */
 void nfs_make_handle(const struct vnode *vp, uint8_t *handle);
 
-/* cache.c: the answers to what must not be done twice. */
+/* cache.c: the answers to calls that must not be executed twice. */
 struct nfs_cached {
     uint32_t from, port, xid, program, version, procedure, sum;
 };

@@ -1,7 +1,7 @@
 /*
- * XDR (RFC 4506): numbers of four bytes, the most significant first (4.1, 4.2), of eight (4.5), opaque bytes filled up
- * to a multiple of four with 0 (4.9, 4.10). A cursor over a message: it goes on in `at` and not beyond `end`. What does
- * not fit, or is not there, gives 0 and sets `failed`; so many may be read before one look at it.
+ * XDR (RFC 4506): numbers of four bytes, the most significant first (4.1, 4.2), of eight (4.5), opaque bytes padded to
+ * a multiple of four with 0 (4.9, 4.10). A cursor over a message: it advances `at` up to `end`. Data that does not fit,
+ * or is missing, gives 0 and sets `failed`; so many values may be read before one check of it.
  */
 #ifndef NFS_XDR_H
 #define NFS_XDR_H
@@ -27,7 +27,7 @@ static inline uint32_t xdr_left(const struct xdr *x)
     return (uint32_t)(x->end - x->at);
 }
 
-/* So many bytes and those that fill them up: where they are, or null. */
+/* `n` bytes and their padding: their address, or null. */
 static inline uint8_t *xdr_take(struct xdr *x, uint32_t n)
 {
     uint8_t *here = x->at;
@@ -51,7 +51,7 @@ static inline uint64_t xdr_get_hyper(struct xdr *x)
     return high << 32 | xdr_get(x);
 }
 
-/* A length of `most` bytes at most and so many bytes (4.10); null: there are none such. */
+/* A length of at most `most` and that many bytes (4.10); null: malformed. */
 static inline const uint8_t *xdr_get_opaque(struct xdr *x, uint32_t most, uint32_t *n)
 {
     *n = xdr_get(x);
