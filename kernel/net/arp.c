@@ -1,10 +1,10 @@
 /*
- * Who has which IP address (RFC 826). An entry that is asked for keeps the last packet that waits for the answer; it is
- * replaced when another address needs its place, and asked for again after twenty minutes.
+ * The Ethernet addresses of IP addresses (RFC 826). An unanswered entry keeps the last packet that waits for the
+ * answer; an entry is replaced when another address needs its place, and requested again after twenty minutes.
  *
- * Of RFC 5227: whoever probes for our address is answered, whoever uses it is told of us, once in ten seconds, and we
- * go on using it (2.4, c). We do not probe for it ourselves: it is given by a boot argument, and three seconds would
- * pass.
+ * Of RFC 5227: a host that probes for this host's address is answered; one that uses it gets an announcement, once in
+ * ten seconds, and this host keeps the address (2.4, c). It does not probe for the address itself: a boot argument
+ * gives it, and probing takes three seconds.
  *
  * Locking: arp_lock guards the table.
  */
@@ -20,10 +20,10 @@
 #define ARP_REQUEST 1
 #define ARP_REPLY 2
 #define ENTRIES 16
-/* Nobody is asked for more often than twice, four times ... as long after the last time (RFC 1122, 2.3.2.1). */
+/* Each request for an address comes at least twice as long after the last as that one did (RFC 1122, 2.3.2.1). */
 #define ASK_FIRST (CLOCK_HZ / 1000u) /* cycles, all of them */
 #define ASK_MOST CLOCK_HZ
-#define KNOWN_FOR (1200ull * CLOCK_HZ) /* what was said longer ago is asked for again */
+#define KNOWN_FOR (1200ull * CLOCK_HZ) /* older answers are requested again */
 #define DEFEND_INTERVAL (10ull * CLOCK_HZ) /* cycles */
 
 static const uint8_t BROADCAST[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -34,18 +34,18 @@ static struct entry {
     uint32_t ip; /* 0: none */
     bool known;
     uint8_t ether[ETHER_ADDRESS];
-    uint64_t since; /* known, or asked for the last time */
-    uint32_t ask_interval; /* before which it is not asked for again; 0: it has not been */
+    uint64_t since; /* when it became known, or was last requested */
+    uint32_t ask_interval; /* time before the next request; 0: none sent yet */
     struct mbuf *waiting;
 } table[ENTRIES];
 static uint16_t next_victim;
 static bool asks; /* packets may wait here */
-static uint64_t defend_at; /* no sooner is our address defended */
+static uint64_t defend_at; /* earliest time to defend the own address again */
 
 void arp_init(void)
 {
     crit_t s = simple_lock_enter(&arp_lock);
-    memset(table, 0, sizeof table); /* nothing waits: it was so, or arp_forget has seen to it */
+    memset(table, 0, sizeof table); /* no packet waits: never, or since arp_forget */
     next_victim = 0;
     asks = true;
     defend_at = 0;
@@ -75,7 +75,7 @@ static struct entry *arp_find(uint32_t ip)
     return 0;
 }
 
-/* The entry for `ip`, which has none. */
+/* A new entry for `ip`, which has none. */
 static struct entry *arp_make(uint32_t ip, struct mbuf **dropped)
 {
     struct entry *e = arp_find(0);
@@ -109,13 +109,13 @@ static bool arp_usable(const struct mbuf *m)
 {
     const uint8_t *p = m->m_data;
     if (m->m_len < ARP_BYTES || memcmp(p, FIXED, sizeof FIXED) || p[8] & 1 ||
-        !memcmp(p + 8, net_own.ether, ETHER_ADDRESS)) /* a group has no address, and what is ours came back */
+        !memcmp(p + 8, net_own.ether, ETHER_ADDRESS)) /* a group is no sender, and the own address is an echo */
         return false;
     uint32_t operation = get16(p + 6);
     return operation == ARP_REQUEST || (operation == ARP_REPLY && get32(p + 14));
 }
 
-/* Another host uses our address. */
+/* Another host uses this host's address. */
 static void arp_conflict(void)
 {
     crit_t s = simple_lock_enter(&arp_lock);
@@ -174,7 +174,7 @@ void arp_input(struct mbuf *m)
     }
 }
 
-/* Whether an entry that is not known is asked for now. */
+/* Whether a request for an unknown entry is sent now. */
 static bool arp_may_ask(struct entry *e)
 {
     uint64_t now = cycles64();

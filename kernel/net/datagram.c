@@ -18,10 +18,10 @@
 
 #define UDP_HEADER 8
 #define DATAGRAM_MOST (IP_MOST - IP_HEADER - UDP_HEADER)
-#define RECEIVE_BUFFER (32u * MBUF_BYTES) /* of memory: a datagram takes whole mbufs, however short it is */
+#define RECEIVE_BUFFER (32u * MBUF_BYTES) /* of memory: a datagram takes whole mbufs, even a short one */
 #define RECEIVE_LEAST (2u * MBUF_BYTES)
 #define RECEIVE_MOST (128u * MBUF_BYTES)
-#define PORT_FIRST 49152u /* RFC 6335: those that are chosen */
+#define PORT_FIRST 49152u /* RFC 6335: dynamic ports */
 #define PORTS 16384u
 #define UDP_TTL 64
 
@@ -29,11 +29,11 @@ struct datagram {
     LIST_ENTRY(datagram) link; /* of all */
     struct simple_lock lock;
     struct ends ends;
-    uint32_t bound; /* ends.laddr while it is connected with nobody */
+    uint32_t bound; /* ends.laddr while it is not connected */
     struct mbuf *first, **end; /* by m_nextpkt */
     uint32_t waiting, waiting_most; /* bytes of memory */
-    bool receive_shut, send_shut, reuse_address, broadcast; /* the last: it may send to all */
-    int error; /* of what a connected one has sent, told once */
+    bool receive_shut, send_shut, reuse_address, broadcast; /* the last: it may send to all hosts */
+    int error; /* about what a connected socket has sent, reported once */
 };
 
 static SIMPLE_LOCK_CLASS(list_class, "datagram list", SPL_SOFTPREEMPT);
@@ -60,7 +60,7 @@ void datagram_destroy(struct datagram *d)
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
     LIST_REMOVE(d, link);
     simple_lock_leave(&list_lock_of_datagrams, s);
-    m_free_chain(d->first); /* nobody finds it any more */
+    m_free_chain(d->first); /* it cannot be found any more */
     simple_lock_destroy(&d->lock);
     zone_free(&datagram_zone, d);
 }
@@ -72,7 +72,7 @@ static void datagram_close(struct file *f)
 
 /* Addresses -------------------------------------------------------------------------------------------------------- */
 
-/* Whether another one has the port for this address, or for any. With the list's lock. */
+/* Whether another socket has the port for this address, or for any. With the list's lock held. */
 static bool is_used(const struct datagram *d, uint32_t laddr, uint32_t lport)
 {
     const struct datagram *other;
@@ -83,7 +83,7 @@ static bool is_used(const struct datagram *d, uint32_t laddr, uint32_t lport)
     return false;
 }
 
-/* A free port, in an order that cannot be guessed (RFC 6056). With the list's lock. */
+/* A free port, in an unpredictable order (RFC 6056). With the list's lock held. */
 static uint32_t free_port(const struct datagram *d, uint32_t faddr, uint32_t fport)
 {
     static uint32_t chosen;
@@ -116,7 +116,7 @@ int datagram_bind(struct datagram *d, uint32_t laddr, uint32_t lport)
     return error;
 }
 
-/* Where a datagram may go: one host of this network, all of them if `to_all`, or this one. */
+/* Valid destinations: a host of this network, all of them if `to_all`, or this host. */
 static int datagram_reaches(uint32_t faddr, uint32_t fport, bool to_all)
 {
     if (!faddr || !fport)
@@ -124,17 +124,17 @@ static int datagram_reaches(uint32_t faddr, uint32_t fport, bool to_all)
     if (loop_has(faddr))
         return 0;
     if (ip_is_all(faddr))
-        return to_all ? 0 : -EACCES; /* nobody has said that all are meant */
+        return to_all ? 0 : -EACCES; /* without SO_BROADCAST */
     return (faddr & net_own.mask) == (net_own.ip & net_own.mask) ? 0 : -ENETUNREACH; /* there are no routes */
 }
 
-/* Whose address is said to who is sent something. */
+/* The source address of a datagram to `faddr`. */
 static uint32_t own_address_to(uint32_t faddr)
 {
     return faddr >> 24 == LOOPBACK_NET ? faddr : net_own.ip;
 }
 
-/* Its own port and the ends of one that goes to an address. */
+/* Chooses its own port, if it has none, and the ends of a datagram to an address. */
 static int ends_to(struct datagram *d, uint32_t faddr, uint32_t fport, struct ends *ends)
 {
     int error = 0;
@@ -212,19 +212,19 @@ static uint32_t memory_of(const struct mbuf *m)
     return m_packet_mbufs(m) * MBUF_BYTES;
 }
 
-/* The header gives way to whose it is, which stands right before the data until they are read. */
+/* Replaces the header by the sender's address, which stays right before the data until these are read. */
 static void put_sender(struct mbuf *m, const struct ends *of)
 {
     put32(m->m_data - UDP_HEADER, of->faddr);
     put16(m->m_data - UDP_HEADER + 4, of->fport);
 }
 
-/* The socket's queue gets it, if it has room. With the list's lock. */
+/* Appends it to the socket's queue, if that has room. With the list's lock held. */
 static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends *of)
 {
     simple_lock(&d->lock);
     uint32_t more = memory_of(m);
-    bool takes = !d->receive_shut && (!d->first || d->waiting + more <= d->waiting_most); /* one of any length */
+    bool takes = !d->receive_shut && (!d->first || d->waiting + more <= d->waiting_most); /* the first has any length */
     if (takes) {
         put_sender(m, of);
         m->m_nextpkt = 0;
@@ -237,7 +237,7 @@ static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends
     return takes;
 }
 
-/* All of them get what came for all, each its own packet; the last one that of the caller. With the list's lock. */
+/* A datagram to all hosts goes to all sockets, as copies; the last one gets the caller's. With the list's lock held. */
 static bool datagram_queue_all(struct mbuf *m, const struct ends *of, struct datagram *last)
 {
     for (struct datagram *d = LIST_FIRST(&datagrams); d != last; d = LIST_NEXT(d, link)) {
@@ -270,7 +270,7 @@ static bool to_socket(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t f
     return true;
 }
 
-/* An error of the network, for the socket that is connected there. */
+/* An ICMP error, for the socket that is connected there. */
 static void datagram_told(const struct told *of)
 {
     uint32_t lport = get16(of->header), fport = get16(of->header + 2);
@@ -314,7 +314,7 @@ int datagram_shut(struct datagram *d, bool receive, bool send)
     return 0;
 }
 
-/* The first one, or 0 and why: nothing at the end of a socket that receives no more. With the lock. */
+/* The first one, or 0 and the error: none if receiving has been shut down. With the lock held. */
 static struct mbuf *datagram_there_is(struct datagram *d, bool waits, int *error)
 {
     *error = 0;
@@ -328,7 +328,7 @@ static struct mbuf *datagram_there_is(struct datagram *d, bool waits, int *error
             *error = -ERESTART;
         }
     }
-    return d->first; /* whatever else has come */
+    return d->first; /* even after a signal */
 }
 
 static struct mbuf *take_first(struct datagram *d)
@@ -381,7 +381,7 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
 
 /* What goes -------------------------------------------------------------------------------------------------------- */
 
-/* All that the piece has, with room for headers, in as many mbufs as it has fragments; 0: *error says why. */
+/* Copies the whole piece, with room for headers, into an mbuf for each fragment; 0: the error is in *error. */
 static struct mbuf *datagram_taken_in(struct transfer *t, int *error)
 {
     struct mbuf *m = 0, **end = &m;
@@ -432,7 +432,7 @@ int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32
     put16(udp + 2, ends.fport);
     put16(udp + 4, length);
     uint32_t sum = in_cksum_packet(m, IP_HEADER, in_pseudo_sum(ip, IPPROTO_UDP, length));
-    put16(udp + 6, sum ? sum : 0xffff); /* 0 would say that there is none */
+    put16(udp + 6, sum ? sum : 0xffff); /* 0 would mean no checksum */
     NET_COUNT(udp_out);
     inet_enter();
     ip_output(m, ends.faddr);
@@ -486,7 +486,7 @@ int datagram_option(struct datagram *d, uint32_t level, uint32_t name, int *valu
         if (set && *value < 1)
             return -EINVAL;
         crit_t s = simple_lock_enter(&d->lock);
-        if (set) /* what has come stays */
+        if (set) /* queued datagrams stay */
             d->waiting_most = MAX(MAX(MIN((uint32_t)*value, RECEIVE_MOST), RECEIVE_LEAST), d->waiting);
         else
             *value = (int)d->waiting_most;

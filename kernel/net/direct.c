@@ -1,4 +1,4 @@
-/* The work of the network is done where it arises (direct.h). */
+/* The network's work is done where it arises (direct.h). */
 #include <errno.h>
 
 #include "net/socket.h"

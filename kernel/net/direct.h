@@ -1,6 +1,6 @@
 /*
- * The work of the network is done where it arises (policy.h): by the thread that makes a call, takes a packet, or
- * goes a round of timers.
+ * The network's work is done where it arises (policy.h): by the thread that makes a call, takes a packet, or runs a
+ * round of timers.
  */
 #ifndef NET_DIRECT_H
 #define NET_DIRECT_H

@@ -1,4 +1,4 @@
-/* A packet gets its Ethernet header, and goes to the interface (net.h). */
+/* Adds the Ethernet header to a packet, and passes it to the interface (net.h). */
 #include <string.h>
 
 #include "net/in.h"

@@ -1,4 +1,4 @@
-/* The work of the network is handed to designated harts (handed.h). */
+/* The network's work is handed to designated harts (handed.h). */
 #include "net/handed.h"
 
 #include <errno.h>
@@ -18,9 +18,9 @@ static SIMPLE_LOCK_CLASS(done_class, "krp done", SPL_SOFTPREEMPT);
 DEFINE_ZONE(krps, "krp", sizeof(struct krp), _Alignof(struct krp), SPL_NET, 0);
 
 static struct database {
-    struct simple_lock lock; /* held while a packet is worked off */
+    struct simple_lock lock; /* held while a packet is processed */
     struct designated queue;
-    uint32_t frames, full; /* received packets that wait; that were dropped */
+    uint32_t frames, full; /* waiting received packets; dropped ones */
 } databases[DATABASES] = {[0 ... DATABASES - 1] = {.lock = SIMPLE_LOCK("TCP/IP global", database_class),
                                                    .queue = DESIGNATED("krp queue", queue_class)}};
 static uint32_t frames_most;
@@ -52,7 +52,7 @@ static struct database *database_of(const struct socket *so)
     return &databases[so->tcb->inp.database];
 }
 
-/* Calls, and what else is waited for ------------------------------------------------------------------------------- */
+/* Calls and other waits -------------------------------------------------------------------------------------------- */
 
 struct call {
     struct krp krp;
@@ -122,7 +122,7 @@ void inet_rest(void)
 
 /* Reading and writing ---------------------------------------------------------------------------------------------- */
 
-/* What may be sent now is sent; the packet's reference goes. */
+/* Sends what may be sent now, and releases the packet's reference. */
 static void send_and_release(struct socket *so)
 {
     struct inpcb *inp = &so->tcb->inp;
@@ -144,7 +144,7 @@ static void work_output(struct krp *krp)
     simple_lock_leave(&d->lock, s);
 }
 
-/* One packet stands for all readings until it is worked off. */
+/* One packet serves all reads until it is processed. */
 void inet_output(struct socket *so)
 {
     struct so_handover *h = &so->handover;
@@ -174,7 +174,7 @@ static void work_send(struct krp *krp)
     simple_lock_leave(&d->lock, s);
 }
 
-/* What the user has written is in the chain: the call may be over before the packet is worked off. */
+/* The chain has the user's data: the call may return before the packet is processed. */
 int inet_send(struct socket *so, struct mbuf *chain)
 {
     struct krp *krp = zone_alloc(&krps);
@@ -211,7 +211,7 @@ static void work_frame(struct krp *krp)
     simple_lock_leave(&d->lock, s);
 }
 
-/* Of a segment the connection's; of anything else the first. */
+/* The database of a segment's connection; for other packets, the first. */
 static struct database *database_of_packet(const struct mbuf *m)
 {
     const uint8_t *ip = m->m_data, *tcp = ip + (ip[0] & 0xf) * 4u;

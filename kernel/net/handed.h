@@ -1,11 +1,11 @@
 /*
- * The work of the network is handed to designated harts (policy.h; paper `krp`, "Introducing Parallelism into the
- * TCP/IP Kernel"): each database of connections has one, which works kernel request packets off, first come, first
- * served, under the database's lock. Nobody else takes that lock, so nobody waits for it.
+ * The network's work is handed to designated harts (policy.h; paper `krp`, "Introducing Parallelism into the TCP/IP
+ * Kernel"): each database of connections has one, which processes kernel request packets, first come, first served,
+ * under the database's lock. No other hart takes that lock, so no hart waits for it.
  *
- * A call that opens, names or ends a connection waits until its packet has been worked off; reading and writing do not.
+ * A call that opens, names or ends a connection waits until its packet has been processed; reading and writing do not.
  *
- * Boot arguments: net.hart (the first designated hart; else the last ones are it), net.databases (of krp-many),
+ * Boot arguments: net.hart (the first designated hart; default: the last harts), net.databases (of krp-many),
  * net.queue (received packets that may wait for a database).
  */
 #ifndef NET_HANDED_H
@@ -13,7 +13,7 @@
 
 #include "sched/designated.h"
 
-/* Of a socket. */
+/* Part of a socket. */
 struct so_handover {
     struct krp output; /* of inet_output */
     bool output_waits;

@@ -1,6 +1,6 @@
 /*
- * ICMP (RFC 792): answers echo requests, in the packet that they came in; hands what others say of packets that this
- * host has sent to the protocol that did.
+ * ICMP (RFC 792): answers echo requests, in the packet that they came in; passes errors about packets that this host
+ * has sent to the protocol that sent them.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define ECHO_REPLY 0
 #define ECHO_REQUEST 8
 #define PARAMETER_PROBLEM 12
-#define QUOTED 8 /* bytes behind the header of the packet that it is about */
+#define QUOTED 8 /* bytes after the header of the packet that the error is about */
 #define ICMP_HEADER 8
 #define REPLY_TTL 64
 #define ERRORS_MOST 20 /* in a tenth of a second */
@@ -69,10 +69,10 @@ static bool is_to_one(const uint8_t *ip)
     return loop_is(ip) ? loop_has(get32(ip + 16)) : get32(ip + 16) == net_own.ip;
 }
 
-/* Whether one more may be sent now: a flood is not answered by another one. */
+/* Whether one more error may be sent now: a flood must not cause another one. */
 static bool icmp_may_send(void)
 {
-    static uint32_t tenth, count; /* that two harts may count one as two or none does not matter */
+    static uint32_t tenth, count; /* not atomic: a count that two harts update at once may be wrong by one */
     uint32_t now = (uint32_t)(cycles64() / (CLOCK_HZ / 10));
     if (__atomic_exchange_n(&tenth, now, __ATOMIC_RELAXED) != now)
         __atomic_store_n(&count, 0, __ATOMIC_RELAXED);
@@ -107,16 +107,16 @@ void icmp_error(struct mbuf *m, uint32_t type, uint32_t code)
     m_free(m);
 }
 
-/* The error of a code of ICMP_UNREACHABLE; *hard. */
+/* The error of a code of ICMP_UNREACHABLE; sets *hard. */
 static int icmp_error_of(uint32_t code, bool *hard)
 {
-    *hard = code == 2 || code == 3; /* no such protocol, or nobody has the port */
+    *hard = code == 2 || code == 3; /* no such protocol, or no socket has the port */
     if (*hard)
         return -ECONNREFUSED;
     return code == 0 || code == 6 || code == 11 ? -ENETUNREACH : -EHOSTUNREACH;
 }
 
-/* Whether it is an error about a packet of ours that there may be a socket for; then it is told. */
+/* Whether it is an error about a packet of this host that may have a socket; then reports it. */
 static bool icmp_tells(const uint8_t *icmp, uint32_t length)
 {
     const uint8_t *ip = icmp + ICMP_HEADER;
@@ -126,7 +126,7 @@ static bool icmp_tells(const uint8_t *icmp, uint32_t length)
         (icmp[0] != ICMP_UNREACHABLE && icmp[0] != ICMP_TIME_EXCEEDED && icmp[0] != PARAMETER_PROBLEM))
         return false;
     if (header < IP_HEADER || ip[0] >> 4 != 4 || room < header + QUOTED || !loop_has(get32(ip + 12)) ||
-        get16(ip + 6) & IP_OFFSET) /* ports stand in the first fragment only */
+        get16(ip + 6) & IP_OFFSET) /* only the first fragment has ports */
         return false;
     if (icmp[0] == ICMP_UNREACHABLE)
         of.error = icmp_error_of(icmp[1], &of.hard);
@@ -145,7 +145,7 @@ static bool icmp_tells(const uint8_t *icmp, uint32_t length)
 void icmp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *icmp = ip + header;
-    uint32_t length = m->m_len - header, from = get32(ip + 12); /* of what stands together */
+    uint32_t length = m->m_len - header, from = get32(ip + 12); /* of the first mbuf */
     NET_COUNT(icmp_in);
     if (length < ICMP_HEADER || in_cksum_packet(m, header, 0)) {
         NET_COUNT(icmp_bad);
@@ -163,7 +163,7 @@ void icmp_input(struct mbuf *m, uint32_t header)
         m_free(m);
         return;
     }
-    /* Nobody answers what went to all, or came from a host without an address (RFC 1122, 3.2.1.3 and 3.2.2.6). */
+    /* Requests to all hosts, or from a host without an address, get no answer (RFC 1122, 3.2.1.3 and 3.2.2.6). */
     if (icmp[0] != ECHO_REQUEST || icmp[1] || !to_one || !from) {
         NET_COUNT(icmp_ignored);
         m_free(m);
@@ -173,7 +173,7 @@ void icmp_input(struct mbuf *m, uint32_t header)
     icmp[0] = ECHO_REPLY;
     put16(icmp + 2, 0);
     put16(icmp + 2, in_cksum_packet(m, header, 0));
-    if (header > IP_HEADER) { /* options are not sent back */
+    if (header > IP_HEADER) { /* the answer has no options */
         uint32_t options = header - IP_HEADER;
         memmove(ip + options, ip, IP_HEADER);
         m_adj(m, options);

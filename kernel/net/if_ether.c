@@ -1,7 +1,7 @@
 /*
- * The Ethernet interface (if_ether.h): sending, start and stop; receive/ has where frames are worked on.
+ * The Ethernet interface (if_ether.h): sending, start and stop; receive/ has the processing of received frames.
  *
- * Locking: tx_lock is held while packets are entered into the transmit ring, or what was sent is taken back.
+ * Locking: tx_lock is held while packets are entered into the transmit ring, or sent ones are reclaimed.
  */
 #include "net/if_ether.h"
 
@@ -36,7 +36,7 @@ static COLD void not_sent(struct mbuf *m)
     m_free(m);
 }
 
-/* Buffers that have been read go back as the next frames are sent: no interrupt is needed for that. */
+/* Sent buffers are freed when the next frames are sent: this needs no interrupt. */
 static void ether_transmit(struct mbuf *m)
 {
     crit_t s = simple_lock_enter(&tx_lock);
@@ -82,7 +82,7 @@ void ether_input(struct mbuf *m)
     }
 }
 
-/* Whether packets are taken to be sent. */
+/* Sets whether packets are accepted for sending. */
 static void tx_opens(bool open)
 {
     crit_t s = simple_lock_enter(&tx_lock);
@@ -101,11 +101,11 @@ void if_ether_start(void)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
     inet_start();
     receive_prepare();
-    crit_t s = simple_lock_enter(&tx_lock); /* senders look at the ring, though it is not open */
+    crit_t s = simple_lock_enter(&tx_lock); /* senders access the ring even while it is closed */
     ether_reset(net_own.ether, mbits);
     simple_lock_leave(&tx_lock, s);
     uint32_t moderate =
-        bootargs_number(BOOT(kernel, net_moderate)); /* of more than a ring holds, none would ever come */
+        bootargs_number(BOOT(kernel, net_moderate)); /* a count above the size of a ring would never interrupt */
     ether_moderate(moderate < RING_FILL ? moderate : RING_FILL, bootargs_number(BOOT(kernel, net_moderate_cycles)));
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
         for (unsigned n = 0; n < RING_FILL; n++) {
@@ -137,7 +137,7 @@ void if_ether_stop(void)
     inet_rest();
     arp_forget();
     ip_forget();
-    tx_opens(false); /* else others fill the ring as fast as it empties */
+    tx_opens(false); /* else other threads fill the ring as fast as it empties */
     for (bool waits = true; waits; thread_yield()) {
         crit_t t = simple_lock_enter(&tx_lock);
         for (struct mbuf *done; (done = ether_tx_reclaim());)

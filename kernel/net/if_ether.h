@@ -1,9 +1,9 @@
 /*
- * The Ethernet interface: it starts, stops, and sends. Where frames that come are worked on is a build option
- * (`net`), so that each way costs what it costs: receive.h.
+ * The Ethernet interface: start, stop, and sending. A build option (`net`) selects where received frames are processed,
+ * so that no way costs a selection: receive.h.
  *
- * Boot arguments: net.ip, net.mac (the last byte of the address), net.mbits, net.threads, net.queue (packets that
- * ipintrq holds; of softint, frames of each queue that may wait), net.quota, net.share, net.moderate (frames) and
+ * Boot arguments: net.ip, net.mac (the last byte of the address), net.mbits, net.threads, net.queue (most packets in
+ * ipintrq; with softint, most waiting frames of each queue), net.quota, net.share, net.moderate (frames) and
  * net.moderate.cycles.
  */
 #ifndef NET_IF_ETHER_H
@@ -15,32 +15,32 @@
 #include "net/net.h"
 
 /*
- * From now on frames come and go. Packets that others send before this, or behind if_ether_stop, are dropped and
+ * Starts receiving and sending. Packets sent before this, or after if_ether_stop, are dropped and
  * counted.
  */
 void if_ether_start(void);
 
 /*
- * No frame comes any more. Those that have come are worked off and answers to them leave before this returns, so that
- * each is in one of the counters that are printed behind it, and all its buffers are free. From a thread. It may be
- * started again, and others may go on sending meanwhile.
+ * Stops receiving. Received frames are processed and answers to them leave before this returns, so that each is in one
+ * of the counters that are printed afterwards, and all its buffers are free. From a thread. The interface may be
+ * started again, and other threads may go on sending meanwhile.
  */
 void if_ether_stop(void);
 
 /*
- * Of poll: no frame is taken until if_ether_go_on, from any level up to SPL_NET; a second call of either does
- * nothing. Who holds for what a queue has looks at it again behind the call: its reader may have gone on before, and
- * goes on no more. It outlasts a stop.
+ * With poll: no frame is taken until if_ether_go_on, from any level up to SPL_NET; a second call of either does
+ * nothing. A caller that holds because of a full queue checks the queue again after the call: its reader may have
+ * called if_ether_go_on before. A stop does not end it.
  */
 void if_ether_hold(void);
 void if_ether_go_on(void);
 
-/* Whether what is above IP is called in threads, which may take blocking locks. */
+/* Whether the protocols above IP run in threads, which may take blocking locks. */
 extern const bool if_ether_in_threads;
 
-/* What interrupts took: handlers called, and frames that they, or who polls, found. */
+/* Costs of interrupts: handlers called, and frames that they, or the polling thread, found. */
 struct if_ether_counts {
-    uint32_t interrupts, frames, rounds, full; /* rounds of who polls; packets that found ipintrq full */
+    uint32_t interrupts, frames, rounds, full; /* rounds of polling; packets dropped as ipintrq was full */
 };
 struct if_ether_counts if_ether_counts(void);
 #endif

@@ -1,6 +1,6 @@
 /*
- * The internet protocols' numbers and headers, byte by byte: a packet may begin anywhere, and its numbers have the most
- * significant byte first (RFC 826, 791, 792, 768).
+ * The internet protocols' numbers and headers, byte by byte: a packet may begin at any address, and its numbers have
+ * the most significant byte first (RFC 826, 791, 792, 768).
  */
 #ifndef NET_IN_H
 #define NET_IN_H
@@ -24,7 +24,7 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define IP_DONT_FRAGMENT 0x4000u
-#define IP_MTU_LEAST 576 /* of a way: what says less is not believed */
+#define IP_MTU_LEAST 576 /* of a path: smaller values are ignored */
 #define ICMP_UNREACHABLE 3
 #define ICMP_TIME_EXCEEDED 11
 #define ICMP_NO_PROTOCOL 2 /* codes of ICMP_UNREACHABLE */
@@ -55,17 +55,17 @@ static inline void put32(uint8_t *p, uint32_t value)
 }
 
 /*
- * The checksum (RFC 1071) of `length` bytes at an even address behind `sum`, what others have given of what stands
- * before (an even number of bytes); as it is put into a header that had 0 there. Of a right header with its checksum
- * it is 0.
+ * The checksum (RFC 1071) of `length` bytes at an even address, continued from `sum`, the sum of the bytes before
+ * (an even number); in the form for a header whose checksum field was 0. For a valid header with its checksum it is
+ * 0.
  */
 uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum);
 
-/* The same of all that a packet has from byte `from` of its first mbuf on: in each but the last an even number. */
+/* The same for a packet from byte `from` of its first mbuf on: each mbuf but the last has an even number. */
 struct mbuf;
 uint32_t in_cksum_packet(const struct mbuf *m, uint32_t from, uint32_t sum);
 
-/* The sum of what goes into the checksum of TCP and UDP besides: addresses of the IP header, protocol, length. */
+/* The sum of the pseudo-header of TCP and UDP: addresses of the IP header, protocol, length. */
 static inline uint32_t in_pseudo_sum(const uint8_t *ip, uint32_t protocol, uint32_t length)
 {
     uint32_t sum = protocol + length;

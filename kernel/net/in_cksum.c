@@ -11,7 +11,7 @@ uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum)
         p += 2;
         length -= 2;
     }
-    for (; length >= 32; p += 32, length -= 32) /* a loop of one word spends half of its time on itself */
+    for (; length >= 32; p += 32, length -= 32) /* in a loop of one word half of the time is overhead */
 #pragma GCC unroll 8
         for (unsigned i = 0; i < 8; i++)
             total += ((const uint32_t *)p)[i];

@@ -9,7 +9,7 @@
 #include "net/socket.h"
 #include "net/tcp.h"
 
-#define PORT_FIRST 49152u /* RFC 6335: those that are chosen */
+#define PORT_FIRST 49152u /* RFC 6335: dynamic ports */
 #define PORTS 16384u
 
 DEFINE_NET_CLASSES;
@@ -44,7 +44,7 @@ static void sip_take(uint64_t v[4], uint64_t word)
 
 static uint64_t key[2];
 
-/* The secret has what is different at each start: the seed of the run, and when the network has begun. */
+/* The secret depends on what differs at each start: the seed of the run, and the time of the network's start. */
 void in_pcb_start(void)
 {
     key[0] = cycles64() * 0x9e3779b97f4a7c15u ^ (uint64_t)run_seed << 32;
@@ -72,7 +72,7 @@ static struct list *list_of(const struct inpcb *inp)
     return &lists[inp->database];
 }
 
-/* Of one that is bound, address 0 is any, as it is of one that asks whether it may be. */
+/* Address 0 is any, in a bound one and in the search for a conflict. */
 static struct inpcb *found(const struct list *l, uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
 {
     struct inpcb *inp = l->first;
@@ -143,8 +143,8 @@ static void unlink(struct inpcb *inp)
 }
 
 /*
- * Into the list of a database, unless another one there has these addresses and ports. `linked`: the list's reference
- * is there.
+ * Inserts it into the list of a database, unless another one there has these addresses and ports. `linked`: it already
+ * has the list's reference.
  */
 static bool enters(struct inpcb *inp, unsigned database, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport,
                    bool linked)
@@ -170,8 +170,8 @@ static bool enters(struct inpcb *inp, unsigned database, uint32_t laddr, uint32_
 }
 
 /*
- * One that goes into another database is in neither list for a moment: nobody looks for it there yet, and nobody here
- * any more.
+ * A connection that moves to another database is in neither list for a moment: it is not looked up in the new one yet,
+ * nor in the old one any more.
  */
 int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
 {
@@ -206,7 +206,7 @@ static bool port_is_used(uint32_t port)
 
 int in_pcb_choose_port(struct inpcb *inp)
 {
-    static uint32_t chosen; /* goes on, so that a port is not used again soon */
+    static uint32_t chosen; /* advances, so that a port is not used again soon */
     uint32_t from = in_pcb_hash(inp, 1);
     for (uint32_t i = 0; i < PORTS; i++) {
         uint32_t port = PORT_FIRST + (from + __atomic_fetch_add(&chosen, 1, __ATOMIC_RELAXED)) % PORTS;
@@ -225,7 +225,7 @@ void in_pcb_remove(struct inpcb *inp)
     inp->closing = true;
     if (inp->link) {
         unlink(inp);
-        references_drop(&inp->references); /* the caller's own is left */
+        references_drop(&inp->references); /* the caller's own remains */
     }
     list_unlock(&l->lock);
 }

@@ -1,11 +1,11 @@
 /*
- * Connections by their addresses: 4.4BSD's inpcb, with what paper `mach`, section 4.4, adds: a reference count, so
- * that one that was found is not freed, and `closing`, so that nothing more is sent or taken for one that has left
- * the list meanwhile.
+ * Connections by their addresses: 4.4BSD's inpcb, with the additions of paper `mach`, section 4.4: a reference count,
+ * so that a connection in use is not freed, and `closing`, so that nothing more is sent or received for one that has
+ * left the list meanwhile.
  *
- * A connection is looked up under the list's lock and its count raised there; then that lock is let go and the
- * inpcb's taken. References: one of the list, one of each descriptor or queue that has the socket, one of each
- * context that works on it.
+ * A connection is looked up under the list's lock and its count raised there; then that lock is released and the
+ * inpcb's taken. References: one of the list, one of each descriptor or queue that has the socket, one of each context
+ * that works on it.
  *
  * Locking: the list's lock guards links, references, and the addresses and ports of connections in the list; the
  * inpcb's lock guards the rest, and `closing` is set under both. There is a list for each database (policy.h).
@@ -25,38 +25,38 @@ struct inpcb {
     uint32_t references;
     uint32_t laddr, faddr; /* 0: none yet, or any */
     uint16_t lport, fport; /* 0: none yet */
-    uint8_t database; /* of policy.h: in whose list it is, or was last */
+    uint8_t database; /* of policy.h: the one whose list it is in, or was last */
     bool closing;
-    bool marker; /* not a connection: a place in the list of one that goes along it */
+    bool marker; /* not a connection: the place of an iteration over the list */
     struct pcb_mutex lock;
     struct socket *so;
 };
 
-void in_pcb_start(void); /* makes the secret: once, before the first socket */
+void in_pcb_start(void); /* creates the secret: once, before the first socket */
 
-/* Each gives a reference, which the caller releases. */
+/* Each returns a reference, which the caller releases. */
 struct inpcb *in_pcb_lookup(uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport);
 struct inpcb *in_pcb_listener(uint32_t laddr, uint32_t lport);
 
-void in_pcb_reference(struct inpcb *inp); /* the caller has one */
-void in_pcb_release(struct inpcb *inp);   /* without the inpcb's lock: the last one frees it and its socket */
+void in_pcb_reference(struct inpcb *inp); /* the caller holds one */
+void in_pcb_release(struct inpcb *inp);   /* without the inpcb's lock: the last frees it and its socket */
 
 /*
- * Its addresses and ports are these from now on, and it is in the list. -EADDRINUSE: another one has them. With the
- * inpcb's lock, or before others know it.
+ * Sets its addresses and ports, and inserts it into the list. -EADDRINUSE: another one has them. With the inpcb's lock
+ * held, or before it can be found.
  */
 int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport);
 /*
- * `lport` becomes a free one, in an order that cannot be guessed (RFC 6056, algorithm 3). -EADDRNOTAVAIL: there is
+ * Sets `lport` to a free port, in an unpredictable order (RFC 6056, algorithm 3). -EADDRNOTAVAIL: there is
  * none.
  */
 int in_pcb_choose_port(struct inpcb *inp);
-/* The list refers to it no more; the caller does. With the inpcb's lock. */
+/* Removes it from the list; the caller holds a reference. With the inpcb's lock held. */
 void in_pcb_remove(struct inpcb *inp);
 
 /*
- * fn(inp) for each connection of a database, with its lock; it may leave the list meanwhile. `marker` is of the
- * caller, and no other's.
+ * Calls fn(inp) for each connection of a database, with its lock held; it may leave the list meanwhile. `marker` is the
+ * caller's, used by no other call.
  */
 void in_pcb_each(unsigned database, struct inpcb *marker, void (*fn)(struct inpcb *inp));
 

@@ -1,4 +1,4 @@
-/* IP: looks at a packet before anybody else does, and sends (RFC 791); ip_reassembly.c has fragments. */
+/* IP: checks received packets and passes them on, and sends (RFC 791); ip_reassembly.c has fragments. */
 #include <string.h>
 
 #include "net/if_ether.h"
@@ -9,14 +9,14 @@
 
 static const uint8_t ETHER_TO_ALL[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 #define MORE_OR_OFFSET (IP_MORE | IP_OFFSET)
-#define GROUP 1 /* in the first byte of an Ethernet address: not of one interface */
+#define GROUP 1 /* in the first byte of an Ethernet address: a group's */
 
 bool ip_is_all(uint32_t ip)
 {
     return ip == INADDR_BROADCAST || ip == (net_own.ip | ~net_own.mask);
 }
 
-/* Is it ours? What came to one host in a frame to all of them is nobody's (RFC 1122, 3.3.6). */
+/* Whether it is for this host. A packet to one host in a frame to all is dropped (RFC 1122, 3.3.6). */
 static bool is_ours(const struct mbuf *m, uint32_t to)
 {
     if (loop_is(m->m_data))
@@ -31,14 +31,14 @@ bool ip_is_other_host(uint32_t ip)
     return ip >> 24 && ip >> 28 < 0xe && !loop_has(ip) && ip != (net_own.ip & net_own.mask) && !ip_is_all(ip);
 }
 
-/* Whether it can be from there. 0 is a host that does not know its address yet. */
+/* Whether its source address is valid. 0 is a host that does not know its address yet. */
 static bool has_sender(const uint8_t *ip)
 {
     uint32_t from = get32(ip + 12);
     return loop_is(ip) ? loop_has(from) : !from || ip_is_other_host(from);
 }
 
-/* The length of its header if the packet is one that we can take, else 0; what is wrong has been counted. */
+/* The length of its header if the packet is valid and for this host, else 0, and the reason is counted. */
 static uint32_t checked(struct mbuf *m)
 {
     const uint8_t *p = m->m_data;
@@ -47,7 +47,7 @@ static uint32_t checked(struct mbuf *m)
         return 0;
     }
     uint32_t header = (p[0] & 0xf) * 4u, length = get16(p + 2), to = get32(p + 16);
-    uint32_t there = m_packet_length(m); /* a rest comes from this host only, and fills nothing up */
+    uint32_t there = m_packet_length(m); /* m_next comes from this host only, without padding */
     if (p[0] >> 4 != 4 || header < IP_HEADER || header > m->m_len || length < header || length > there ||
         (m->m_next && length < there))
         NET_COUNT(ip_bad);
@@ -59,7 +59,7 @@ static uint32_t checked(struct mbuf *m)
         NET_COUNT(ip_bad);
     else {
         if (!m->m_next)
-            m->m_len = length; /* what is behind has filled the frame up */
+            m->m_len = length; /* the rest is padding of the frame */
         return header;
     }
     return 0;
@@ -100,7 +100,7 @@ static void put_checksum(uint8_t *ip)
     put16(ip + 10, in_cksum(ip, (ip[0] & 0xf) * 4u, 0));
 }
 
-/* Each mbuf gets a header of its own. */
+/* Gives each mbuf its own header. */
 static void make_fragments(struct mbuf *m)
 {
     uint32_t offset = 0;
@@ -118,7 +118,7 @@ static void make_fragments(struct mbuf *m)
 
 void ip_output(struct mbuf *m, uint32_t to)
 {
-    struct mbuf *own = ip_is_all(to) ? m_copy(m) : 0; /* this host is one of all */
+    struct mbuf *own = ip_is_all(to) ? m_copy(m) : 0; /* all hosts include this one */
     ip_lock();
     if (own)
         put_checksum(own->m_data);

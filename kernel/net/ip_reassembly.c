@@ -1,9 +1,9 @@
 /*
  * Fragments become datagrams again (RFC 791, 815), of up to 65,535 bytes (RFC 1122, 3.3.2). The data of a datagram lie
- * in parts of as many bytes as a fragment of this network has, an mbuf each; a fragment that is a part becomes it as it
- * came. At most DATAGRAMS of them are begun, of PARTS_MOST parts together: a flood of fragments costs the memory of
- * those. A fragment that overlaps another one and is not the same takes its datagram with it, as in IPv6 (RFC 5722):
- * no honest host sends it.
+ * in parts of the size of this network's fragments, an mbuf each; a fragment that is such a part is used as received.
+ * At most DATAGRAMS are incomplete at a time, with PARTS_MOST parts together: this bounds the memory that a flood of
+ * fragments takes. If a fragment overlaps another one without being the same, its datagram is dropped, as in IPv6 (RFC
+ * 5722): no honest host sends it.
  *
  * Locking: reassembly_lock guards the table.
  */
@@ -17,8 +17,8 @@
 
 #define DATAGRAMS 16
 #define PARTS_MOST 128
-#define PATIENCE (30ull * CLOCK_HZ) /* cycles that the rest of a datagram is waited for */
-#define BLOCK 8                     /* bytes: what offsets count */
+#define PATIENCE (30ull * CLOCK_HZ) /* cycles of waiting for the rest of a datagram */
+#define BLOCK 8                     /* bytes: the unit of offsets */
 #define DATA_MOST (IP_MOST - IP_HEADER)
 #define BLOCKS ((DATA_MOST + BLOCK - 1) / BLOCK)
 #define PARTS ((DATA_MOST + IP_PART - 1) / IP_PART)
@@ -27,13 +27,13 @@
 DEFINE_SIMPLE_LOCK(reassembly_lock, "ip reassembly", SPL_NET);
 static struct datagram_begun {
     bool begun;
-    uint8_t header[HEADERS]; /* of the first fragment if it has come, else of the one that came first */
-    struct mbuf *part[PARTS]; /* 0: nothing of it has come */
+    uint8_t header[HEADERS]; /* of the fragment at offset 0, or, until that has come, of the first received */
+    struct mbuf *part[PARTS]; /* 0: nothing of it received */
     uint64_t since;
-    uint32_t parts;  /* that are there */
-    uint32_t end;    /* of what has come */
-    uint32_t length; /* of all data; 0: the last fragment has not come */
-    uint32_t blocks; /* that have come */
+    uint32_t parts;  /* allocated */
+    uint32_t end;    /* of the received data */
+    uint32_t length; /* of all data; 0: last fragment not received */
+    uint32_t blocks; /* received */
     uint32_t has[(BLOCKS + 31) / 32];
 } datagrams_begun[DATAGRAMS];
 static uint32_t parts_begun; /* of all of them */
@@ -57,8 +57,8 @@ static bool has_block(const struct datagram_begun *d, uint32_t block)
 }
 
 /*
- * A datagram goes: its parts are put before *gone, one after the other, or, with `told` and if its first bytes have
- * come, as one packet with its header, about which its host is told.
+ * Drops a datagram: its parts are put before *gone, one after the other; with `told`, and if its first bytes were
+ * received, the first part has its header, for an error message to its host.
  */
 static void drop_datagram(struct datagram_begun *d, struct mbuf **gone, bool told)
 {
@@ -72,7 +72,7 @@ static void drop_datagram(struct datagram_begun *d, struct mbuf **gone, bool tol
         if (d->part[i]) {
             d->part[i]->m_nextpkt = *gone;
             *gone = d->part[i];
-            (*gone)->m_len = *gone == first ? first->m_len : 0; /* nobody is told of this one */
+            (*gone)->m_len = *gone == first ? first->m_len : 0; /* no error message for this one */
         }
     parts_begun -= d->parts;
     *d = (struct datagram_begun){0};
@@ -99,7 +99,7 @@ static void keep_header(struct datagram_begun *d, const struct mbuf *m)
     d->header[ETHER_HEADER] = 0x45; /* without options */
 }
 
-/* Its place, or a free one, or the one that has waited longest. */
+/* Its place, or a free one, or that of the oldest datagram. */
 static struct datagram_begun *place_for(const struct mbuf *m, struct mbuf **gone)
 {
     struct datagram_begun *place = 0;
@@ -119,7 +119,7 @@ static struct datagram_begun *place_for(const struct mbuf *m, struct mbuf **gone
     return place;
 }
 
-/* How many of the fragment's blocks are there. */
+/* How many of the fragment's blocks have been received. */
 static uint32_t blocks_there(const struct datagram_begun *d, const struct fragment *f)
 {
     uint32_t n = 0;
@@ -128,7 +128,7 @@ static uint32_t blocks_there(const struct datagram_begun *d, const struct fragme
     return n;
 }
 
-/* The bytes of a datagram from `at` on: how many there are behind it in the same part. */
+/* The bytes of a datagram from `at` on; *room: how many follow in the same part. */
 static uint8_t *bytes_at(const struct datagram_begun *d, uint32_t at, uint32_t *room)
 {
     *room = IP_PART - at % IP_PART;
@@ -146,13 +146,13 @@ static bool is_the_same(const struct datagram_begun *d, const struct fragment *f
     return true;
 }
 
-/* Whether its packet may become a part. */
+/* Whether its packet can serve as a part. */
 static bool is_part(const struct mbuf *m, const struct fragment *f)
 {
     return !(f->offset % IP_PART) && m->m_data == m->m_buf + IP_AT;
 }
 
-/* Its packet becomes a part if nothing of that is there; or its bytes go into parts, of which two may be missing. */
+/* Uses its packet as a part if that is missing; else copies its bytes into parts, of which two may be missing. */
 static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const struct fragment *f, struct mbuf **spare)
 {
     uint32_t first = f->offset / IP_PART, last = (f->offset + f->length - 1) / IP_PART;
@@ -178,7 +178,7 @@ static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const s
     return m;
 }
 
-/* Whether the fragment goes with those that are there, `again` if all of it is there. */
+/* Whether the fragment is consistent with those received; `again`: all of it has been received. */
 static bool fits(const struct datagram_begun *d, const struct fragment *f, bool *again)
 {
     uint32_t blocks = (f->length + BLOCK - 1) / BLOCK, there = blocks_there(d, f), end = f->offset + f->length;
@@ -188,7 +188,7 @@ static bool fits(const struct datagram_begun *d, const struct fragment *f, bool 
     return d->length ? !f->last && end <= d->length : !f->last || end >= d->end;
 }
 
-/* It is there now. */
+/* Records the fragment as received. */
 static void note(struct datagram_begun *d, const struct fragment *f)
 {
     uint32_t end = f->offset + f->length;
@@ -199,7 +199,7 @@ static void note(struct datagram_begun *d, const struct fragment *f)
     d->end = MAX(d->end, end);
 }
 
-/* The whole one, with a header without options. */
+/* The complete datagram, with a header without options. */
 static struct mbuf *datagram_whole(struct datagram_begun *d)
 {
     struct mbuf *m = d->part[0];
@@ -227,7 +227,7 @@ static bool is_possible(const struct mbuf *m, uint32_t header, struct fragment *
            f->length <= IP_PART;
 }
 
-/* Buffers for parts that may be missing; false: memory is out. Without the lock. */
+/* Buffers for parts that may be missing; false: out of memory. Without the lock. */
 static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mbuf **spare)
 {
     uint32_t wanted = is_part(of, f) ? 0 : f->offset % IP_PART + f->length > IP_PART ? 2 : 1;
@@ -243,7 +243,7 @@ static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mb
     return true;
 }
 
-/* The fragment's datagram if that is whole now; what is left over is put before *gone. With the lock. */
+/* The fragment's datagram if it is complete now; unused packets are put before *gone. With the lock held. */
 static struct mbuf *reassemble(struct mbuf *m, const struct fragment *f, struct mbuf **spare, struct mbuf **gone)
 {
     bool again;

@@ -1,7 +1,7 @@
 /*
- * The loop-back: packets to this host's own addresses come back as received ones, in a thread of their own, or where
- * the policy has received packets worked off (policy.h); never in the context that sends, which holds what receiving
- * takes. Such a packet has zeros where a frame has its Ethernet header (loop_is).
+ * The loop-back: packets to this host's own addresses are received by it, in a separate thread, or where the policy
+ * processes received packets (policy.h); never in the context that sends, which holds locks that receiving takes. Such
+ * a packet has zeros in place of the Ethernet header (loop_is).
  */
 #include "net/loop.h"
 

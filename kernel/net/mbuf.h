@@ -1,10 +1,10 @@
 /*
  * Packets and their queues, after 4.4BSD (McKusick et al., 4.4BSD, chapter 11; Wright and Stevens, TCP/IP Illustrated
- * 2): an mbuf holds one packet whole, but for a datagram longer than the MTU, the rest of whose data is in others, by
+ * 2): an mbuf holds a whole packet, except for a datagram longer than the MTU, whose further data is in others, by
  * m_next. IF_ENQUEUE and IF_DEQUEUE work under the queue's spin lock (paper `mach`, 2.1: ipintrq).
  *
- * An mbuf has one owner: who takes it out of a queue, or gets it as an argument that is said to be consumed, passes
- * it on or frees it.
+ * An mbuf has one owner: code that takes it out of a queue, or gets it as an argument that it consumes, passes it on or
+ * frees it.
  */
 #ifndef NET_MBUF_H
 #define NET_MBUF_H
@@ -14,25 +14,25 @@
 
 #include "lock/simple_lock.h"
 
-#define MBUF_BYTES 1528 /* a frame with what stands before it, and a little room */
+#define MBUF_BYTES 1528 /* a frame, its headroom, and a little room */
 
 struct mbuf {
     struct mbuf *m_nextpkt; /* another packet */
     struct mbuf *m_next;    /* the rest of this one's data */
     uint8_t *m_data; /* in m_buf */
     uint32_t m_len;
-    uint32_t m_seq; /* of a segment that TCP has out of order: its first byte's number */
+    uint32_t m_seq; /* of an out-of-order segment of TCP: its first byte's number */
     uint8_t m_buf[MBUF_BYTES] __attribute__((aligned(8)));
 };
 
-struct mbuf *m_get(void); /* m_data at the beginning, m_len 0; or 0: memory is out. At most SPL_NET. */
-struct mbuf *m_copy(const struct mbuf *m); /* with what stands before m_data; or 0 */
+struct mbuf *m_get(void); /* m_data at the beginning, m_len 0; or 0: out of memory. At most SPL_NET. */
+struct mbuf *m_copy(const struct mbuf *m); /* with the bytes before m_data; or 0 */
 void m_free(struct mbuf *m);               /* with its rest */
 void m_free_chain(struct mbuf *m);            /* by m_nextpkt; 0 is none */
 uint32_t m_length(const struct mbuf *m);      /* bytes of such a list */
 uint32_t m_in_use(void);
 
-/* Of a packet with its rest: bytes, and mbufs. */
+/* Of a packet with its m_next list: bytes, and mbufs. */
 static inline uint32_t m_packet_length(const struct mbuf *m)
 {
     uint32_t bytes = 0;
@@ -49,7 +49,7 @@ static inline uint32_t m_packet_mbufs(const struct mbuf *m)
     return n;
 }
 
-/* Bytes off the front; the packet has them. */
+/* Removes bytes at the front; the packet has as many. */
 static inline void m_adj(struct mbuf *m, uint32_t bytes)
 {
     m->m_data += bytes;
@@ -70,7 +70,7 @@ struct ifqueue {
     struct simple_lock ifq_lock; /* of a class at SPL_NET */
     struct mbuf *ifq_head, *ifq_tail;
     uint32_t ifq_len, ifq_maxlen;
-    uint32_t ifq_drops; /* packets that found it full */
+    uint32_t ifq_drops; /* packets dropped as it was full */
 };
 
 extern struct lock_class ifqueue_class;

@@ -1,4 +1,4 @@
-/* What the stack counts, and what it knows of itself (net.h). */
+/* The counters and the addresses of the stack (net.h). */
 #include "net/net.h"
 
 #include "lib/printf.h"

@@ -1,5 +1,5 @@
 /*
- * Of policies (policy.h) under which one context at a time works on connections: their lists, references and inpcbs
+ * For policies (policy.h) under which one context at a time works on connections: their lists, references and inpcbs
  * have no locks.
  */
 #ifndef NET_NO_LOCKS_H

@@ -16,9 +16,9 @@ struct pair_end {
     struct simple_lock lock;
     struct pair *pair;
     struct sockbuf rcv;
-    bool ended; /* no more comes: an end of it has gone, or says so */
-    bool sending, receiving; /* some thread's turn, to send into it or to take from it */
-    int error; /* told once */
+    bool ended; /* no more data: an end was closed or shut down */
+    bool sending, receiving; /* a thread has the turn to send into it, or to take from it */
+    int error; /* reported once */
 };
 
 struct pair {
@@ -64,7 +64,7 @@ int pair_create(struct file *end[2], uint32_t flags)
     return -ENOMEM;
 }
 
-/* The next three with the end's lock. */
+/* The next three with the end's lock held. */
 static int pair_wait(struct pair_end *e, bool waits)
 {
     return !waits ? -EAGAIN : thread_sleep_interruptibly(e, &e->lock) ? -ERESTART : 0;
@@ -94,7 +94,7 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
     int error = pair_turn(to, waits, &to->sending);
     bool mine = !error;
     while (!error && t->left) {
-        uint32_t space = sb_space(&to->rcv); /* which nobody else fills */
+        uint32_t space = sb_space(&to->rcv); /* which no other thread fills */
         if (to->ended || !space) {
             error = to->ended ? -EPIPE : pair_wait(to, waits);
             continue;
@@ -122,7 +122,7 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
     return done ? done : error;
 }
 
-/* Bytes from `skip` on that stand together: *from, which stays while it is the thread's turn. */
+/* Contiguous bytes from `skip` on, at *from, valid while it is the thread's turn. */
 static uint32_t bytes_from(const struct sockbuf *sb, uint32_t skip, const uint8_t **from)
 {
     const struct mbuf *m = sb->head;
@@ -132,7 +132,7 @@ static uint32_t bytes_from(const struct sockbuf *sb, uint32_t skip, const uint8_
     return m->m_len - skip;
 }
 
-/* 0 and *over, or what is wrong, when there is nothing to be taken. */
+/* Called when there is no data: 0 and *over, or an error. */
 static int nothing_there(struct pair_end *e, bool waits, bool done, bool *over)
 {
     int error = done ? 0 : e->error;
@@ -230,7 +230,7 @@ static int pair_write(struct file *f, struct transfer *t)
     return pair_send(f->data, t, !(f->flags & O_NONBLOCK));
 }
 
-/* Whoever has bytes that nobody has read tells the other end so. */
+/* If unread bytes are lost, the other end gets an error. */
 static void pair_close(struct file *f)
 {
     struct pair_end *e = f->data, *other = other_of(e);

@@ -1,4 +1,4 @@
-/* Of policies (policy.h) with a blocking lock for each socket. */
+/* For policies (policy.h) with a blocking lock for each socket. */
 #ifndef NET_SO_MUTEX_H
 #define NET_SO_MUTEX_H
 

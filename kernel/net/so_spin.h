@@ -1,6 +1,6 @@
 /*
- * Of policies (policy.h) with a simple lock for each socket: paper `krp`'s mini-spin locks, "never held for very
- * long". Threads take it only.
+ * For policies (policy.h) with a simple lock for each socket: paper `krp`'s mini-spin locks, "never held for very
+ * long". Only threads take it.
  */
 #ifndef NET_SO_SPIN_H
 #define NET_SO_SPIN_H
@@ -13,7 +13,7 @@ extern struct lock_class so_lock_class; /* in_pcb.c */
 /* A simple lock with its section. */
 struct spin_mutex {
     struct simple_lock lock;
-    crit_t saved; /* of who has it */
+    crit_t saved; /* of the holder */
 };
 
 static inline void spin_mutex_lock(struct spin_mutex *m)

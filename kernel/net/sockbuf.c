@@ -6,7 +6,7 @@
 #include "lib/panic.h"
 #include "net/socket.h"
 
-/* What fits behind the last packet is copied there, so that many small ones do not hold much memory. */
+/* A packet that fits into the last one is copied there, so that many small ones do not hold much memory. */
 void sb_append(struct sockbuf *sb, struct mbuf *m)
 {
     struct mbuf *last = sb->tail;

@@ -144,7 +144,7 @@ static struct socket *socket_of(struct file *f)
     return f->data;
 }
 
-/* Waits, or does not, as the call says. With the socket's lock. */
+/* Waits, or does not, as the call requests. With the socket's lock held. */
 static int wait(struct socket *so, bool waits)
 {
     return waits ? so_wait(so) : -EAGAIN;
@@ -158,8 +158,8 @@ static int taken_error(struct socket *so)
 }
 
 /*
- * Room for something, in bytes, or what is wrong: of the connection only if the call tells it. With the socket's
- * lock.
+ * The room to send, in bytes, or an error; `tells`: the call reports the connection's error, which is cleared. With the
+ * socket's lock held.
  */
 static int room(struct socket *so, bool waits, bool tells)
 {
@@ -176,7 +176,7 @@ static int room(struct socket *so, bool waits, bool tells)
     return waits ? -ERESTART : -EAGAIN;
 }
 
-/* Takes a turn, and gives it back; with the socket's lock. */
+/* Takes a turn (turn_ends returns it); with the socket's lock held. */
 static int turn(struct socket *so, bool waits, bool *taken)
 {
     int error = 0;
@@ -212,7 +212,7 @@ int so_send(struct socket *so, struct transfer *t, bool waits)
         int sent = chain ? inet_send(so, chain) : 0;
         if (!sent)
             done += (int)bytes;
-        else if (sent != -EPIPE) /* else room says why */
+        else if (sent != -EPIPE) /* else room() has the error */
             error = sent;
         so_lock(&so->lock);
     }
@@ -223,7 +223,7 @@ int so_send(struct socket *so, struct transfer *t, bool waits)
     return done ? done : error;
 }
 
-/* Bytes of the first packet, at most `most`, or 0 at the end, or what is wrong. With the socket's lock. */
+/* Bytes of the first packet, at most `most`, or 0 at the end, or an error. With the socket's lock held. */
 static int there_is(struct socket *so, bool waits, uint32_t most)
 {
     for (int error = 0; !error; error = wait(so, waits)) {
@@ -239,7 +239,7 @@ static int there_is(struct socket *so, bool waits, uint32_t most)
     return waits ? -ERESTART : -EAGAIN;
 }
 
-/* Bytes that are there, which stay; their packets do, as it is the thread's turn. With the socket's lock. */
+/* Copies buffered bytes, which stay; their packets do, as it is the thread's turn. With the socket's lock held. */
 static int copied_out(struct socket *so, struct transfer *t, int *error)
 {
     uint32_t most = MIN(so->rcv.cc, t->left), done = 0;
@@ -253,7 +253,7 @@ static int copied_out(struct socket *so, struct transfer *t, int *error)
     return (int)done;
 }
 
-/* Moves bytes off the buffer, as many as there are or, with `all`, as are asked for. With the socket's lock. */
+/* Moves bytes off the buffer, as many as there are or, with `all`, as requested. With the socket's lock held. */
 static int moved_out(struct socket *so, struct transfer *t, bool waits, bool all, int *error)
 {
     int done = 0, said = 0;
@@ -269,7 +269,7 @@ static int moved_out(struct socket *so, struct transfer *t, bool waits, bool all
             *error = n;
             break;
         }
-        const uint8_t *from = so->rcv.head->m_data; /* stays: only the thread whose turn it is takes packets off */
+        const uint8_t *from = so->rcv.head->m_data; /* stable: only the thread that has the turn takes packets off */
         so_unlock(&so->lock);
         *error = transfer_out(t, from, (uint32_t)n);
         so_lock(&so->lock);
@@ -324,7 +324,7 @@ static int socket_read(struct file *f, struct transfer *t)
 
 /* The end of a descriptor ------------------------------------------------------------------------------------------ */
 
-/* Connections that nobody will accept any more. */
+/* Ends connections that will not be accepted any more. */
 static void refuse_queue(struct socket *so)
 {
     so_lock(&so->lock);
@@ -363,7 +363,7 @@ static int close_connection(struct socket *so, void *arg)
     return 0;
 }
 
-/* A file that has lost its socket to its queue again closes nothing. */
+/* A file whose socket was put back into its queue closes nothing. */
 static void socket_close(struct file *f)
 {
     if (f->data)

@@ -1,18 +1,18 @@
 /*
- * Stream sockets: what a descriptor refers to, its two buffers, and, of one that listens, its queue. After 4.4BSD
+ * Stream sockets: the object of a descriptor, its two buffers, and, for a listening one, its queue. After 4.4BSD
  * (McKusick et al., chapter 11; Wright and Stevens, TCP/IP Illustrated 2, chapters 15 and 16), with a lock for each
  * socket (paper `mach`, 4.5).
  *
- * A buffer is a list of mbufs that holds so_cc bytes. Whoever sends takes the turn `sending` first, whoever receives
- * `receiving`: bytes of two calls do not mix, and user mode's memory is read and written without a lock.
+ * A buffer is a list of mbufs that holds so_cc bytes. A sender takes the turn `sending` first, a receiver `receiving`:
+ * so bytes of two calls do not mix, and user mode's memory is read and written without a lock.
  *
  * Waiting: so_wait, until the next so_changed; both under the socket's lock, so that no change is missed.
  *
- * Life: a socket and its connection (struct tcpcb, tcp.h) are one: they come and go together, by the references that
- * the connection counts (in_pcb.h). A descriptor holds one, as does the queue of a listening socket.
+ * Life: a socket and its connection (struct tcpcb, tcp.h) are created and freed together, by the references that the
+ * connection counts (in_pcb.h). A descriptor holds one, as does the queue of a listening socket.
  *
- * Locking: so_lock guards all of a socket but what `policy.h` gives to the inpcb; wait_lock guards `changes` as its
- * sleepers see it. Calls reach the connection by inet_call, inet_send and inet_output (policy.h) only.
+ * Locking: so_lock guards all of a socket but what `policy.h` assigns to the inpcb; wait_lock guards `changes` for its
+ * sleepers. Calls reach the connection by inet_call, inet_send and inet_output (policy.h) only.
  */
 #ifndef NET_SOCKET_H
 #define NET_SOCKET_H
@@ -26,25 +26,25 @@
 #include "net/mbuf.h"
 #include "net/policy.h"
 
-#define SO_BUFFER 16384u    /* bytes that a buffer holds, unless its option says otherwise */
+#define SO_BUFFER 16384u    /* bytes that a buffer holds, unless an option changes it */
 #define SO_BUFFER_LEAST 2048u
 #define SO_BUFFER_MOST 262144u
-#define SO_BACKLOG_MOST 128 /* connections that wait to be accepted */
+#define SO_BACKLOG_MOST 128 /* connections waiting to be accepted */
 
 struct sockbuf {
     struct mbuf *head, *tail; /* by m_nextpkt */
     uint32_t cc, hiwat;       /* bytes; never more than hiwat */
-    uint32_t coming;          /* on their way into it (inet_send) */
+    uint32_t coming;          /* not yet appended (inet_send) */
 };
 
 /* Of so_state. */
 #define SS_CONNECTING 1u
-#define SS_CONNECTED 2u   /* has been; the two below say what is left of it */
-#define SS_CANTSEND 4u    /* no more is sent: shutdown, or the connection's end */
-#define SS_CANTRECEIVE 8u /* no more comes */
+#define SS_CONNECTED 2u   /* has been connected; the next two say whether it still is */
+#define SS_CANTSEND 4u    /* sending ended: shutdown, or the connection's end */
+#define SS_CANTRECEIVE 8u /* receiving ended */
 #define SS_NO_DESCRIPTOR 16u
 #define SS_LISTENS 32u
-#define SS_CLOSED 64u     /* of one that listened */
+#define SS_CLOSED 64u     /* a closed listening socket */
 
 struct tcpcb;
 
@@ -52,12 +52,12 @@ struct socket {
     struct so_mutex lock;
     struct tcpcb *tcb;
     uint32_t state;
-    int error; /* of the connection, told once: minus a number of <errno.h> */
+    int error; /* of the connection, reported once: minus a number of <errno.h> */
     struct sockbuf snd, rcv;
-    bool sending, receiving; /* some thread's turn */
+    bool sending, receiving; /* a thread has the turn */
     bool no_delay, keep_alive,
-        reuse_address; /* TCP_NODELAY, SO_KEEPALIVE, SO_REUSEADDR: nothing but a listener keeps an address */
-    /* Of one that listens: connections in their order, and how many are on their way or wait. */
+        reuse_address; /* TCP_NODELAY, SO_KEEPALIVE, SO_REUSEADDR: only a listener reserves an address */
+    /* Of a listening socket: connections in order, and how many are being set up or wait. */
     STAILQ_HEAD(, socket) queue;
     uint32_t queued, backlog;
     STAILQ_ENTRY(socket) queue_link; /* of one in a queue */
@@ -66,11 +66,11 @@ struct socket {
     struct so_handover handover; /* of policy.h */
 };
 
-/* With its connection, closed, and one reference; 0: memory is out. */
+/* With its connection, closed, and one reference; 0: out of memory. */
 struct socket *so_create(void);
-void so_destroy(struct socket *so); /* for in_pcb.c: nobody refers to it */
+void so_destroy(struct socket *so); /* for in_pcb.c: without references */
 
-/* Called with the socket's lock, which is let go while it waits. 0, or -ERESTART. */
+/* Called with the socket's lock held, which is released while it waits. 0, or -ERESTART. */
 int so_wait(struct socket *so);
 void so_changed(struct socket *so); /* with the lock */
 
@@ -79,38 +79,38 @@ static inline uint32_t sb_space(const struct sockbuf *sb)
     return sb->hiwat - sb->cc - sb->coming;
 }
 
-/* All with the socket's lock. sb_append consumes the packet, whose bytes from m_data on are added. */
+/* All with the socket's lock held. sb_append consumes the packet, whose bytes from m_data on are added. */
 void sb_append(struct sockbuf *sb, struct mbuf *m);
 void sb_drop(struct sockbuf *sb, uint32_t bytes);
 void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to);
 void sb_flush(struct sockbuf *sb);
 /*
- * Without a lock: up to `most` bytes of the caller's are moved into packets, a list of them. It is shorter, or 0, where
- * *error says why.
+ * Without a lock: copies up to `most` bytes of the caller into a list of packets. On an error, which is in *error, it
+ * is shorter, or 0.
  */
 struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, int *error);
 bool so_append(struct socket *so,
-               struct mbuf *chain); /* to what is sent, consumes it; false: nothing is sent any more */
+               struct mbuf *chain); /* to the data to be sent, consumes it; false: sending has ended */
 
 /*
- * Bytes of the piece go to the connection, or come from there: how many, 0 at the end, or minus a number of
- * <errno.h>. -EPIPE: the caller is to get the signal. `waits`: for room, or for bytes; `peek`: they stay; `all`: it
- * goes on until the piece is full.
+ * Sends or receives bytes of the piece: returns how many, 0 at the end, or minus a number of <errno.h>. -EPIPE: the
+ * caller is to get the signal. `waits`: for room, or for bytes; `peek`: received bytes stay; `all`: receives until the
+ * piece is full.
  */
 int so_send(struct socket *so, struct transfer *t, bool waits);
 int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, bool all);
 
-/* What TCP says of the connection; each takes the socket's lock. */
+/* TCP's reports on the connection; each takes the socket's lock. */
 void so_is_connected(struct socket *so);
-void so_cannot_receive(struct socket *so); /* the other side has sent its last */
+void so_cannot_receive(struct socket *so); /* the peer has ended sending */
 void so_is_disconnected(struct socket *so, int error);
 
-/* A connection of `listening` is ready to be accepted; false: that is closed. The queue gets the caller's reference. */
+/* A connection of `listening` is ready to be accepted; false: that is closed. The queue takes over the reference. */
 bool so_queue(struct socket *listening, struct socket *so);
-bool so_reserve(struct socket *listening); /* a place in the queue; false: it is full, or closed */
+bool so_reserve(struct socket *listening); /* reserves a place in the queue; false: full, or closed */
 void so_unreserve(struct socket *listening);
 
-/* Sets an option, or gives it; with the connection's lock. -ENOPROTOOPT, -EINVAL. */
+/* Sets an option, or returns it; with the connection's lock held. -ENOPROTOOPT, -EINVAL. */
 int so_option(struct socket *so, uint32_t level, uint32_t name, int *value, bool set);
 
 extern const struct file_ops socket_ops;

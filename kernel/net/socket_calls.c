@@ -1,7 +1,7 @@
 /*
  * System calls on sockets (user/abi.h). The first socket starts the interface and TCP's timers. Internet addresses
- * only, streams (socket.h) and datagrams (datagram.h); what there is not is -EPROTONOSUPPORT, -EAFNOSUPPORT,
- * -ENOPROTOOPT or -EOPNOTSUPP.
+ * only, streams (socket.h) and datagrams (datagram.h); all else gives -EPROTONOSUPPORT, -EAFNOSUPPORT, -ENOPROTOOPT or
+ * -EOPNOTSUPP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "net/socket.h"
 #include "net/tcp.h"
 
-#define LEAST_HZ 10 /* of the clock: TCP's fast timer runs at 5 */
+#define LEAST_HZ 10 /* of the clock: TCP's fast timer runs at 5 Hz */
 
 DEFINE_MUTEX(start_lock, "network start");
 
@@ -28,12 +28,12 @@ static int start_network(void)
 {
     static bool started;
     if (!if_ether_in_threads)
-        return -EPROTONOSUPPORT; /* what takes blocking locks runs in threads (build option net) */
+        return -EPROTONOSUPPORT; /* code that takes blocking locks needs threads (build option net) */
     if (clock_hz() < LEAST_HZ)
         return -EINVAL; /* without a clock there are no timers */
     mutex_lock(&start_lock);
     if (!started) {
-        in_pcb_start(); /* here: two harts that made it at their first connections would have two */
+        in_pcb_start(); /* here: two harts at their first connections could create two */
         if_ether_start();
         loop_start();
         tcp_timers_start();
@@ -98,7 +98,7 @@ static int is_not_for_it(const struct call *c)
     }                                                                               \
     SYSCALL(NUMBER, sys_##name)
 
-/* fn(so, arg) with the connection's lock, where the policy has it done. */
+/* fn(so, arg) with the connection's lock held, in the policy's context. */
 struct step {
     inet_fn *fn;
     void *arg;
@@ -145,7 +145,7 @@ static struct user_sockaddr_in address_of(uint32_t ip, uint32_t port)
     return of;
 }
 
-/* To `at`, of the length that stands at `length_at`, which becomes the address's own; nowhere if `at` is 0. */
+/* Copies an address to `at`, at most the length at `length_at`, which is set to the full length; not if `at` is 0. */
 static int address_out(struct vm_map *map, uint32_t at, uint32_t length_at, const void *from, uint32_t bytes)
 {
     uint32_t length;
@@ -160,7 +160,7 @@ static int address_out(struct vm_map *map, uint32_t at, uint32_t length_at, cons
     return error ? error : copyout(map, length_at, &length, sizeof length);
 }
 
-/* The connection of a socket that gets no descriptor ends. */
+/* Ends the connection of a socket that gets no descriptor. */
 static int abandon(struct socket *so, void *arg)
 {
     struct inpcb *inp = &so->tcb->inp;
@@ -186,7 +186,7 @@ static int open_file(struct process *p, struct file *f, uint32_t type)
     return fd;
 }
 
-/* A descriptor for a socket, whose reference becomes its; or it goes, and so does the connection. */
+/* A descriptor for a socket, whose reference it takes over; on an error, ends the connection and releases it. */
 static int open_descriptor(struct process *p, struct socket *so, uint32_t type)
 {
     struct file *f = file_of(&socket_ops, so, type);
@@ -225,7 +225,7 @@ static int sys_socket(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_SOCKET, sys_socket);
 
-/* Both ends, with their descriptors at a[3]. Nothing of the network is started for them. */
+/* Creates both ends, with their descriptors at a[3]. The network is not started for them. */
 static int sys_socketpair(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct file *end[2];
@@ -280,7 +280,7 @@ static int listen_stream(const struct call *c)
 }
 SOCKET_CALL(SYS_LISTEN, listen, listen_stream, is_not_for_it, is_not_for_it);
 
-/* The next connection of the queue, with the queue's reference; 0: *error says why. */
+/* The next connection of the queue, with the queue's reference; 0: the error is in *error. */
 static struct socket *next_connection(struct socket *so, const struct file *f, int *error)
 {
     struct socket *of = 0;
@@ -306,11 +306,11 @@ static void has_descriptor(struct socket *so, bool has)
     so_unlock(&so->lock);
 }
 
-/* A connection that gets no descriptor is the next one of its queue again. */
+/* Puts a connection that gets no descriptor back at the head of its queue. */
 static void accept_put_back(struct socket *so, struct socket *of, struct file *f)
 {
     if (f) {
-        f->data = 0; /* the socket is not closed with it */
+        f->data = 0; /* so that closing it does not close the socket */
         file_release(f);
     }
     has_descriptor(of, false);
@@ -349,7 +349,7 @@ static int accept_stream(const struct call *c)
 }
 SOCKET_CALL(SYS_ACCEPT, accept, accept_stream, is_not_for_it, is_not_for_it);
 
-/* Until it is connected or not; a second call after an interrupted one waits for the first one's connection. */
+/* Waits until it is connected, or failed; a call after an interrupted one waits for that one's connection. */
 static int wait_for_connection(struct socket *so, const struct file *f)
 {
     int error = 0;
@@ -461,7 +461,7 @@ static int name_out(const struct call *c, inet_fn *which)
     return error ? error : address_out(c->map, c->a[1], c->a[2], &name, sizeof name);
 }
 
-/* An end of a pair has none: its family is all that is said. */
+/* An end of a pair has no name: only its family is returned. */
 static int name_of_pair(const struct call *c)
 {
     uint16_t family = USER_AF_UNIX;
@@ -494,7 +494,7 @@ static int getpeername_datagram(const struct call *c)
 }
 SOCKET_CALL(SYS_GETPEERNAME, getpeername, getpeername_stream, getpeername_datagram, name_of_pair);
 
-/* Whether the call may wait, by its flags, of which `others` may be there besides; else -EOPNOTSUPP. */
+/* Whether the call may wait, by its flags, among which `others` are allowed; else -EOPNOTSUPP. */
 static int call_waits(const struct call *c, uint32_t others)
 {
     uint32_t flags = c->a[3];
@@ -502,7 +502,7 @@ static int call_waits(const struct call *c, uint32_t others)
                                                  : !(flags & USER_MSG_DONTWAIT) && !(c->file->flags & O_NONBLOCK);
 }
 
-/* Whoever has a connection gives no address, and one that is given is not looked at, as Linux does it. */
+/* On a connection the address is ignored, as in Linux. */
 static int send_bytes(const struct call *c)
 {
     struct transfer t = {.map = c->map, .at = c->a[1], .left = MIN(c->a[2], INT32_MAX)};
@@ -529,7 +529,7 @@ static int sendto_datagram(const struct call *c)
     struct user_sockaddr_in to = {0};
     struct transfer t = {.map = c->map, .at = c->a[1], .left = c->a[2]};
     int error = c->a[4] ? address_in(c->map, c->a[4], c->a[5], &to) : 0;
-    int waits = call_waits(c, USER_MSG_NOSIGNAL); /* for nothing */
+    int waits = call_waits(c, USER_MSG_NOSIGNAL); /* it never waits */
     if (!error && waits < 0)
         error = waits;
     if (!error && c->a[4] && !ip_of(&to))
@@ -542,7 +542,7 @@ static int recvfrom_datagram(const struct call *c)
 {
     struct ends from = {0};
     struct transfer t = {.map = c->map, .at = c->a[1], .left = c->a[2]};
-    int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL); /* one datagram is all */
+    int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL); /* returns one datagram */
     int n = waits < 0 ? waits : datagram_receive(c->datagram, &t, &from, waits, c->a[3] & USER_MSG_PEEK);
     struct user_sockaddr_in name = address_of(from.faddr, from.fport);
     int error = n >= 0 ? address_out(c->map, c->a[4], c->a[5], &name, sizeof name) : n;

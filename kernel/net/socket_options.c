@@ -10,7 +10,7 @@
 #define KEEP_SECONDS_MOST 32767
 #define KEEP_COUNT_MOST 127
 
-/* A number that may be set from 1 to `most`, and is kept `scale` times. */
+/* A number that may be set from 1 to `most`, and is stored multiplied by `scale`. */
 static int option_number(uint32_t *kept, int *value, bool set, uint32_t most, uint32_t scale)
 {
     if (!set)
@@ -39,7 +39,7 @@ static int told(int *value, bool set, int is)
     return 0;
 }
 
-/* A buffer's size: what bytes, or a window, may already stand in is not taken back. */
+/* A buffer's size: room that bytes, or an announced window, already use is not withdrawn. */
 static int size(struct socket *so, struct sockbuf *sb, int *value, bool set)
 {
     if (!set) {

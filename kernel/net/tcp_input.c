@@ -1,6 +1,6 @@
 /*
- * TCP: a segment that came (RFC 9293, 3.10.7). Each step below is one of the RFC's; those that find the segment not
- * acceptable say so by `false`, and nothing else is done with it.
+ * TCP: received segments (RFC 9293, 3.10.7). Each step below is one of the RFC's; a step that does not accept the
+ * segment returns false, which ends its processing.
  */
 #include <errno.h>
 
@@ -18,12 +18,12 @@ struct segment {
     struct mbuf *m; /* its data; 0: consumed */
     uint32_t seq, ack, length, window;
     uint32_t flags;
-    bool fin_again; /* it had a FIN that has come before */
-    uint32_t first; /* as `seq`, but what has come before is not cut off */
+    bool fin_again; /* it had a FIN that was received before */
+    uint32_t first; /* `seq` before old data is cut off */
     struct tcp_options options;
 };
 
-/* What comes back for a segment of no connection (RFC 9293, 3.5.2). */
+/* Answers a segment of no connection (RFC 9293, 3.5.2). */
 static void refuse(const struct segment *s)
 {
     if (s->flags & TH_RST)
@@ -35,7 +35,7 @@ static void refuse(const struct segment *s)
                     0);
 }
 
-/* It may not be of the other side: an acknowledgement asks it whether it meant that (RFC 5961). */
+/* The segment may be forged: an acknowledgement makes the peer confirm it (RFC 5961). */
 static void challenge(struct tcpcb *tp)
 {
     if (tp->challenges < CHALLENGES_MOST) {
@@ -44,7 +44,7 @@ static void challenge(struct tcpcb *tp)
     }
 }
 
-/* Whether it is a segment at all; *s then. m_data is at its data from here on. */
+/* Whether it is a valid segment; sets *s. m_data is at its data from here on. */
 static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
 {
     uint8_t *ip = m->m_data, *tcp = ip + header;
@@ -85,7 +85,7 @@ static void take_window(struct tcpcb *tp, const struct segment *s)
     tp->max_snd_wnd = MAX(tp->max_snd_wnd, s->window);
 }
 
-/* What a SYN says of the other side. */
+/* Takes the peer's parameters from a SYN. */
 static void take_syn(struct tcpcb *tp, struct segment *s)
 {
     tp->irs = s->seq;
@@ -105,7 +105,7 @@ static uint32_t receive_window(struct tcpcb *tp)
     return MAX(space, seq_lt(tp->rcv_nxt, tp->rcv_adv) ? tp->rcv_adv - tp->rcv_nxt : 0);
 }
 
-/* A SYN for one that listens becomes a connection of its own, if its queue has room: that, with a reference, or 0. */
+/* A SYN to a listening socket creates a connection, if its queue has room: that, with a reference, or 0. */
 static struct tcpcb *listens(struct tcpcb *tp, struct segment *s)
 {
     struct socket *listening = tp->inp.so;
@@ -141,14 +141,14 @@ static struct tcpcb *listens(struct tcpcb *tp, struct segment *s)
     new->listening = listening;
     if (!in_pcb_insert(inp, s->ends.laddr, s->ends.lport, s->ends.faddr, s->ends.fport))
         return new;
-    new->listening = 0; /* another thread has had the same SYN */
+    new->listening = 0; /* another thread has processed the same SYN */
     so_unreserve(listening);
     in_pcb_release(&tp->inp);
     in_pcb_release(inp);
     return 0;
 }
 
-/* A connection has begun. If its SYN had to go twice, what follows is not sent again before 3 s (RFC 6298, 5.7). */
+/* The connection is established. If its SYN was retransmitted, the timeout is at least 3 s (RFC 6298, 5.7). */
 static void is_established(struct tcpcb *tp)
 {
     if (tp->retries)
@@ -160,7 +160,7 @@ static void is_established(struct tcpcb *tp)
     tcp_keep_alive(tp);
 }
 
-/* False: nothing more is to be done with the segment. */
+/* False: the segment is completely processed. */
 static bool syn_sent(struct tcpcb *tp, struct segment *s)
 {
     bool acks = s->flags & TH_ACK;
@@ -186,14 +186,14 @@ static bool syn_sent(struct tcpcb *tp, struct segment *s)
         is_established(tp);
         so_is_connected(tp->inp.so);
     } else {
-        tp->state = TCPS_SYN_RECEIVED; /* both have asked at once */
-        tp->snd_nxt = tp->snd_una;     /* the SYN goes again, with an acknowledgement */
+        tp->state = TCPS_SYN_RECEIVED; /* simultaneous open */
+        tp->snd_nxt = tp->snd_una;     /* the SYN is sent again, with an acknowledgement */
     }
     take_window(tp, s);
     return true;
 }
 
-/* Cuts the segment to what fits into the window. False: nothing of it does. */
+/* Cuts the segment to the window. False: it is outside, or processed. */
 static bool in_window(struct tcpcb *tp, struct segment *s)
 {
     if (s->flags & TH_RST) {
@@ -205,15 +205,15 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
     }
     if (s->flags & TH_SYN) {
         if (tp->state == TCPS_SYN_RECEIVED && s->seq == tp->irs && !(s->flags & TH_ACK))
-            tp->snd_nxt = tp->snd_una; /* our answer has been lost */
+            tp->snd_nxt = tp->snd_una; /* this side's answer was lost */
         challenge(tp);
         return false;
     }
-    if (seq_lt(s->seq, tp->rcv_nxt)) { /* it begins with what has come */
+    if (seq_lt(s->seq, tp->rcv_nxt)) { /* it begins with old data */
         uint32_t old = tp->rcv_nxt - s->seq;
         tp->ack_now = true;
         if (old > s->length + (TCP_WINDOW_MOST << tp->rcv_scale))
-            return false; /* older than anything that can be late: what it acknowledges is not believed */
+            return false; /* too old for a delayed segment: ignore its acknowledgement */
         if (old > s->length || (old == s->length && !(s->flags & TH_FIN))) {
             s->fin_again = s->flags & TH_FIN;
             drop_data(s);
@@ -230,7 +230,7 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
         if (beyond >= s->length) {
             if (s->seq != tp->rcv_nxt)
                 return false;
-            drop_data(s); /* a probe of a closed window: what it acknowledges counts */
+            drop_data(s); /* a probe of a closed window: its acknowledgement counts */
         } else {
             s->length -= beyond;
             s->m->m_len = s->length;
@@ -241,8 +241,8 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
 }
 
 /*
- * How long a segment took that `s` acknowledges, in eighths of a tick: by the time that it gives back, if that can be
- * (RFC 7323, 4), else by `rtt`, which has one tick more than have gone by.
+ * The round-trip time of a segment that `s` acknowledges, in eighths of a tick: by the echoed timestamp, if that is
+ * plausible (RFC 7323, 4), else by `rtt`, which is one tick more than the time passed.
  */
 static uint32_t round_trip(const struct tcpcb *tp, const struct segment *s)
 {
@@ -268,11 +268,11 @@ static void measured(struct tcpcb *tp, const struct segment *s)
         tp->rttvar = 2 * r;
     }
     tp->rtt = 0;
-    uint32_t ticks = (tp->srtt + MAX(tp->rttvar, 8) + 7) / 8; /* and one that may be short */
+    uint32_t ticks = (tp->srtt + MAX(tp->rttvar, 8) + 7) / 8; /* and a partial one */
     tp->rto = MIN(MAX(ticks + 1, TCP_RTO_LEAST), TCP_RTO_MOST);
 }
 
-/* Sends the segment at snd_una again, and nothing else. */
+/* Retransmits the segment at snd_una, and nothing else. */
 static void retransmit_first(struct tcpcb *tp)
 {
     tp->timer[TCPT_REXMT] = 0;
@@ -287,7 +287,7 @@ static void begin_recovery(struct tcpcb *tp)
     tp->recover = tp->snd_max;
     if (tp->sacks) { /* RFC 6675, 5 */
         tp->cwnd = tp->ssthresh;
-        tp->timer[TCPT_REXMT] = 0; /* it begins again */
+        tp->timer[TCPT_REXMT] = 0; /* restarts */
         tcp_sack_begin(tp);
     } else {
         retransmit_first(tp);
@@ -296,8 +296,8 @@ static void begin_recovery(struct tcpcb *tp)
 }
 
 /*
- * The same number acknowledged again (RFC 5681, 3.2), or, with selective acknowledgements, something new behind it
- * (RFC 6675, 2).
+ * A duplicate acknowledgement (RFC 5681, 3.2), or, with selective acknowledgements, one with new ranges (RFC 6675,
+ * 2).
  */
 static void duplicate(struct tcpcb *tp)
 {
@@ -316,7 +316,7 @@ static void duplicate(struct tcpcb *tp)
     tcp_output(tp);
 }
 
-/* The window of congestion after `acked` more bytes. */
+/* Updates the congestion window after `acked` more bytes. */
 static void opens(struct tcpcb *tp, uint32_t acked)
 {
     if (!tp->recovers) {
@@ -330,14 +330,14 @@ static void opens(struct tcpcb *tp, uint32_t acked)
         return;
     }
     if (tp->sacked_count)
-        return; /* what is lost is known */
+        return; /* the lost ranges are known */
     retransmit_first(tp);
     if (tp->sacks)
         return;
     tp->cwnd = MAX(tp->cwnd > acked ? tp->cwnd - acked : 0, tp->mss) + (acked >= tp->mss ? tp->mss : 0);
 }
 
-/* Bytes leave the buffer; whether our FIN is acknowledged, too. */
+/* Removes acknowledged bytes from the buffer. Returns whether this side's FIN is acknowledged, too. */
 static bool leave_buffer(struct tcpcb *tp, uint32_t acked)
 {
     struct socket *so = tp->inp.so;
@@ -352,13 +352,13 @@ static bool leave_buffer(struct tcpcb *tp, uint32_t acked)
 
 static void update_window(struct tcpcb *tp, const struct segment *s)
 {
-    /* RFC 9293; and one that acknowledges more is newer, though it begins with what has come before. */
+    /* RFC 9293; and one that acknowledges more is newer, even if it begins with old data. */
     bool newer = seq_lt(tp->snd_wl2, s->ack) || (tp->snd_wl2 == s->ack && seq_leq(tp->snd_wl1, s->first));
     if (newer && seq_leq(tp->snd_una, s->ack))
         take_window(tp, s);
 }
 
-/* An acknowledgement of nothing more. */
+/* An acknowledgement of no new data. */
 static void no_more(struct tcpcb *tp, const struct segment *s, bool says_more)
 {
     bool empty = s->ack == tp->snd_una && !s->length;
@@ -370,14 +370,14 @@ static void no_more(struct tcpcb *tp, const struct segment *s, bool says_more)
         tp->duplicates = 0;
 }
 
-/* The next three: whether the connection goes on. */
+/* The next three return whether the connection continues. */
 static bool syn_acknowledged(struct tcpcb *tp, struct segment *s)
 {
     if (seq_leq(s->ack, tp->iss) || seq_lt(tp->snd_max, s->ack)) {
         refuse(s);
         return false;
     }
-    /* The SYN needs no answer any more, and what follows it is next, though memory for it was out. */
+    /* The SYN is acknowledged, and its successor is next, even if there was no memory to send the SYN. */
     tp->snd_una++;
     if (seq_lt(tp->snd_nxt, tp->snd_una))
         tp->snd_nxt = tp->snd_una;
@@ -393,7 +393,7 @@ static bool syn_acknowledged(struct tcpcb *tp, struct segment *s)
         in_pcb_release((struct inpcb *)listening->tcb);
         if (!queued) {
             tcp_abort(tp, -ECONNABORTED);
-            in_pcb_release(&tp->inp); /* not the last: the caller has one */
+            in_pcb_release(&tp->inp); /* not the last: the caller holds one */
             return false;
         }
     }
@@ -406,7 +406,7 @@ static bool fin_acknowledged(struct tcpcb *tp)
     case TCPS_FIN_WAIT_1:
         tp->state = TCPS_FIN_WAIT_2;
         if (tp->inp.so->state & SS_NO_DESCRIPTOR)
-            tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS; /* a FIN that never comes is not waited for without end */
+            tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS; /* limits the wait for a FIN that never comes */
         return true;
     case TCPS_CLOSING:
         tp->state = TCPS_TIME_WAIT;
@@ -443,7 +443,7 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
     if (seq_lt(tp->snd_nxt, tp->snd_una))
         tp->snd_nxt = tp->snd_una;
     tcp_sack_acked(tp);
-    update_window(tp, s); /* before anything is sent */
+    update_window(tp, s); /* before sending */
     if (seq_lt(tp->recover, tp->snd_una) && !tp->recovers)
         tp->recover = tp->snd_una;
     if (s->ack == tp->snd_max)
@@ -452,18 +452,18 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
         tp->timer[TCPT_REXMT] = tp->rto;
     opens(tp, acked);
     if (says_more && !tp->recovers)
-        duplicate(tp); /* there is another gap */
+        duplicate(tp); /* another gap */
     return !of_fin || fin_acknowledged(tp);
 }
 
-/* The packet's data, which come next, go to the socket. */
+/* Passes the packet's data, next in sequence, to the socket. */
 static void deliver(struct tcpcb *tp, struct mbuf *m)
 {
     struct socket *so = tp->inp.so;
     tp->rcv_nxt += m->m_len;
     so_lock(&so->lock);
     if (so->state & SS_CANTRECEIVE) {
-        m_free(m); /* nobody reads them */
+        m_free(m); /* no longer read */
     } else {
         sb_append(&so->rcv, m);
         so_changed(so);
@@ -471,7 +471,7 @@ static void deliver(struct tcpcb *tp, struct mbuf *m)
     so_unlock(&so->lock);
 }
 
-/* A segment behind a gap is kept, cut to what its neighbours do not have. */
+/* Keeps a segment beyond a gap, without the bytes that its neighbours have. */
 static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
 {
     struct mbuf **at = &tp->reassembly, *m = s->m;
@@ -494,7 +494,7 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
     for (struct mbuf *next; (next = *at) && seq_lt(next->m_seq, m->m_seq + m->m_len);) {
         uint32_t both = m->m_seq + m->m_len - next->m_seq;
         if (both < next->m_len) {
-            m->m_len -= both; /* the other one has them */
+            m->m_len -= both; /* the next one has them */
             break;
         }
         *at = next->m_nextpkt;
@@ -529,7 +529,7 @@ static void close_gap(struct tcpcb *tp)
     tcp_sack_advance(tp);
 }
 
-/* The other side has sent its last. */
+/* The peer has ended sending. */
 static void finished(struct tcpcb *tp)
 {
     tp->rcv_nxt++;
@@ -556,12 +556,12 @@ static bool still_receives(const struct tcpcb *tp)
 static void data(struct tcpcb *tp, struct segment *s)
 {
     if (!still_receives(tp)) {
-        if (s->fin_again && tp->state == TCPS_TIME_WAIT) /* our acknowledgement was lost */
+        if (s->fin_again && tp->state == TCPS_TIME_WAIT) /* this side's acknowledgement was lost */
             tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS;
         return;
     }
     if (s->length && tp->inp.so->state & SS_NO_DESCRIPTOR && !tp->listening && tp->state >= TCPS_FIN_WAIT_1) {
-        tcp_abort(tp, 0); /* nobody will read it: the other side is told (RFC 1122, 4.2.2.13) */
+        tcp_abort(tp, 0); /* it cannot be read any more: a reset (RFC 1122, 4.2.2.13) */
         return;
     }
     if (s->flags & TH_FIN) {
@@ -570,7 +570,7 @@ static void data(struct tcpcb *tp, struct segment *s)
     }
     if (s->length) {
         if (s->seq == tp->rcv_nxt) {
-            tp->ack_now |= tp->delayed_ack || tp->reassembly; /* every other segment at least */
+            tp->ack_now |= tp->delayed_ack || tp->reassembly; /* at least every other segment */
             tp->delayed_ack = true;
             struct mbuf *m = s->m;
             s->m = 0;
@@ -587,7 +587,7 @@ static void data(struct tcpcb *tp, struct segment *s)
         tp->ack_now = true;
 }
 
-/* RFC 7323, 3.2 and 5.3. A SYN is not looked at here: it is asked for anyhow. */
+/* RFC 7323, 3.2 and 5.3. A SYN is not checked here: it is challenged anyway. */
 static bool timely(struct tcpcb *tp, const struct segment *s)
 {
     if (!tp->times || s->flags & (TH_RST | TH_SYN))
@@ -596,11 +596,11 @@ static bool timely(struct tcpcb *tp, const struct segment *s)
         return false;
     bool is = tcp_is_timely(tp, s->options.time);
     if (!is)
-        challenge(tp); /* not without end: both sides may find the other's late */
+        challenge(tp); /* limited: each side may find the other's late */
     return is;
 }
 
-/* TS.Recent, of a segment that the connection expects (RFC 7323, 4.3). */
+/* Updates TS.Recent from an expected segment (RFC 7323, 4.3). */
 static void take_time(struct tcpcb *tp, const struct segment *s)
 {
     if (tp->times && s->options.has_times && seq_leq(s->first, tp->last_ack_sent))
@@ -628,7 +628,7 @@ static void process(struct tcpcb *tp, struct segment *s)
     data(tp, s);
 }
 
-/* One that was bound when it was found may be another peer's by now. */
+/* One that was only bound when it was found may be connected to another peer by now. */
 static bool is_for(const struct inpcb *inp, const struct tcp_ends *ends)
 {
     return !inp->fport || (inp->fport == ends->fport && inp->faddr == ends->faddr);
@@ -674,7 +674,7 @@ void tcp_input(struct mbuf *m, uint32_t header)
     drop_data(&s);
 }
 
-/* What was too long goes again in shorter segments (RFC 1191, 6.5); that is no sign of congestion. */
+/* Retransmits too long segments as shorter ones (RFC 1191, 6.5); this does not indicate congestion. */
 static void shorter_segments(struct tcpcb *tp, uint32_t mtu)
 {
     uint32_t mss = mtu - IP_HEADER - TCP_HEADER - (tp->times ? TCP_TIMES_BYTES : 0);
@@ -689,8 +689,8 @@ static void shorter_segments(struct tcpcb *tp, uint32_t mtu)
 }
 
 /*
- * An error of the network. It counts only if it is about something on its way (RFC 5927, 4.1), and ends nothing but an
- * attempt to connect: a connection that exists goes on, and says it if it ends by itself.
+ * An ICMP error. It counts only if it is about unacknowledged data (RFC 5927, 4.1), and ends only an attempt to
+ * connect: an established connection continues, and reports the error if it ends by itself.
  */
 void tcp_told(const struct told *of)
 {

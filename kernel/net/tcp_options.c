@@ -14,7 +14,7 @@
 #define OPTION_SACK 5
 #define OPTION_TIMES 8
 #define MSS_OWN (IP_MTU - IP_HEADER - TCP_HEADER)
-#define MSS_LEAST 64       /* of the other side: less would be nothing but headers */
+#define MSS_LEAST 64       /* of the peer: with less, segments would be mostly headers */
 #define EIGHTHS_OF_TIME /* eighths of a tick of the slow timer in one of the timestamps' clock, times 2^16 */ \
     ((uint32_t)(((8ull * TCP_SLOW_HZ << TCP_TIME_SHIFT) << 16) / CLOCK_HZ))
 #define AGE_SHIFT 24       /* cycles of a unit in which the age of TS.Recent is counted */
@@ -42,7 +42,7 @@ static void tcp_option_read(const uint8_t *option, uint32_t length, struct tcp_o
         o->block[o->blocks++] = (struct tcp_range){get32(option + at), get32(option + at + 4)};
 }
 
-/* What is wrong ends the list: nobody knows where the next one would begin. */
+/* A malformed option ends the list: the beginning of the next one is unknown. */
 void tcp_options_read(const uint8_t *option, uint32_t bytes, struct tcp_options *o)
 {
     *o = (struct tcp_options){0};
@@ -68,7 +68,7 @@ static uint32_t put_times(const struct tcpcb *tp, uint8_t *to)
     return 10;
 }
 
-/* All that we have is offered; what answers a SYN has what that had. */
+/* Offers all options; the answer to a SYN has those of the SYN. */
 static uint32_t put_syn(const struct tcpcb *tp, uint8_t *to)
 {
     bool asks = tp->state == TCPS_SYN_SENT;
@@ -157,7 +157,7 @@ void tcp_take_time(struct tcpcb *tp, uint32_t time)
     tp->ts_recent_at = (uint32_t)(cycles64() >> AGE_SHIFT);
 }
 
-/* One that has not been renewed for 24 days may be on either side of where the clock has wrapped. */
+/* A TS.Recent that is older than 24 days is not compared, as the clock may have wrapped. */
 bool tcp_is_timely(const struct tcpcb *tp, uint32_t time)
 {
     return !seq_lt(time, tp->ts_recent) || (uint32_t)(cycles64() >> AGE_SHIFT) - tp->ts_recent_at > AGE_MOST;

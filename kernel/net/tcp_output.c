@@ -1,4 +1,4 @@
-/* TCP: what is to be sent now (RFC 9293, 3.8.6; RFC 1122, 4.2.3.4). */
+/* TCP: sending (RFC 9293, 3.8.6; RFC 1122, 4.2.3.4). */
 #include <string.h>
 
 #include "lib/minmax.h"
@@ -10,7 +10,7 @@
 #define IP_TTL 64
 #define HEADERS (IP_HEADER + TCP_HEADER)
 
-/* What a state sends besides data. */
+/* The flags of segments in each state. */
 static const uint8_t flags_of[] = {
     [TCPS_CLOSED] = TH_RST | TH_ACK,
     [TCPS_LISTEN] = 0,
@@ -25,7 +25,7 @@ static const uint8_t flags_of[] = {
     [TCPS_TIME_WAIT] = TH_ACK,
 };
 
-/* An empty packet with room before its TCP header for all others; 0: memory is out. */
+/* An empty packet with room for the headers before TCP's; 0: out of memory. */
 static struct mbuf *packet(void)
 {
     struct mbuf *m = m_get();
@@ -39,8 +39,8 @@ static struct mbuf *packet(void)
 }
 
 /*
- * Fills in both headers, with `options` bytes of options behind them, which are there, as is what follows; and sends
- * it.
+ * Fills in both headers, and sends the segment. The `options` bytes of options after them, and the data, are already
+ * there.
  */
 static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32_t flags,
                  uint32_t window, uint32_t options)
@@ -51,7 +51,7 @@ static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint
     ip[0] = 0x45;
     put16(ip + 2, m->m_len);
     put16(ip + 4, __atomic_fetch_add(&identification, 1, __ATOMIC_RELAXED));
-    put16(ip + 6, IP_DONT_FRAGMENT); /* whoever cannot pass it on says so (RFC 1191) */
+    put16(ip + 6, IP_DONT_FRAGMENT); /* a router that cannot forward it reports that (RFC 1191) */
     ip[8] = IP_TTL;
     ip[9] = IPPROTO_TCP;
     put32(ip + 12, ends->laddr);
@@ -76,7 +76,7 @@ void tcp_respond(const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32
         send(m, ends, seq, ack, flags, window, 0);
 }
 
-/* A segment of the connection with `options` bytes of options, which are there. */
+/* Sends a segment of the connection; its `options` bytes of options are already there. */
 static void send_of(struct tcpcb *tp, struct mbuf *m, uint32_t seq, uint32_t flags, uint32_t window, uint32_t options)
 {
     struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
@@ -94,17 +94,17 @@ void tcp_probe(struct tcpcb *tp)
     send_of(tp, m, tp->snd_una - 1, TH_ACK, tp->rcv_adv - tp->rcv_nxt, options);
 }
 
-/* What one segment is to be. */
+/* The plan of one segment. */
 struct plan {
-    uint32_t offset, length; /* of the data, in the buffer of what is sent */
-    uint32_t most;             /* of them */
+    uint32_t offset, length; /* of the data, in the send buffer */
+    uint32_t most;             /* limit of `length` */
     uint32_t flags, window;
-    bool more; /* there is more to be sent behind it */
+    bool more; /* more is to be sent after it */
 };
 
 /*
- * Whether the other side is to be told of the window that there is now: by two segments or half the buffer more than
- * it knows.
+ * Whether to announce the window to the peer: if it is at least two segments or half the buffer more than announced
+ * before.
  */
 static bool window_opens(const struct tcpcb *tp, uint32_t space, uint32_t hiwat)
 {
@@ -113,7 +113,7 @@ static bool window_opens(const struct tcpcb *tp, uint32_t space, uint32_t hiwat)
     return more >= 2 * tp->mss || 2 * more >= hiwat;
 }
 
-/* The bytes of data that a segment has room for beside its options. */
+/* The room for data in a segment with its options. */
 static uint32_t segment_most(const struct tcpcb *tp)
 {
     uint8_t options[TCP_OPTIONS_MOST];
@@ -121,7 +121,7 @@ static uint32_t segment_most(const struct tcpcb *tp)
                           : tp->mss;
 }
 
-/* RFC 1122, 4.2.3.4: no small segment while another is on its way. */
+/* RFC 1122, 4.2.3.4: no small segment while data is unacknowledged. */
 static bool data_goes(const struct tcpcb *tp, const struct socket *so, const struct plan *p)
 {
     bool idle = tp->snd_max == tp->snd_una;
@@ -132,7 +132,7 @@ static bool data_goes(const struct tcpcb *tp, const struct socket *so, const str
            (p->flags & TH_FIN && p->offset + p->length == so->snd.cc);
 }
 
-/* How far from snd_una on may be sent. */
+/* How many bytes from snd_una on may be sent. */
 static uint32_t send_window(const struct tcpcb *tp)
 {
     uint32_t may = tp->cwnd;
@@ -140,12 +140,12 @@ static uint32_t send_window(const struct tcpcb *tp)
         may = tp->snd_nxt - tp->snd_una + tp->again;
     else if (tcp_sack_recovers(tp))
         may = tp->snd_max - tp->snd_una + tcp_sack_room(tp);
-    else if (tp->snd_nxt == tp->snd_max) /* RFC 3042: something new for each that another one has brought */
+    else if (tp->snd_nxt == tp->snd_max) /* RFC 3042: new data for each duplicate acknowledgement */
         may += MIN(tp->duplicates, TCP_DUPLICATES - 1) * tp->mss;
     return MIN(tp->snd_wnd, may);
 }
 
-/* The window that is said: none of a few bytes (RFC 1122, 4.2.3.3), and what was offered is not taken back. */
+/* The window to announce: not a few bytes (RFC 1122, 4.2.3.3), and not less than was offered before. */
 static uint32_t said_window(const struct tcpcb *tp, const struct socket *so, bool syn)
 {
     uint32_t space = sb_space(&so->rcv), scale = syn ? 0 : tp->rcv_scale, offered = tp->rcv_adv - tp->rcv_nxt;
@@ -155,7 +155,7 @@ static uint32_t said_window(const struct tcpcb *tp, const struct socket *so, boo
     return MIN(window, TCP_WINDOW_MOST << scale) >> scale << scale;
 }
 
-/* Of what is sent again after a time-out, the next that the other side does not have. */
+/* In retransmission after a timeout, skips to the next bytes that the peer does not have. */
 static uint32_t skip_sacked(struct tcpcb *tp)
 {
     if (tp->again || !tp->sacked_count || !seq_lt(tp->snd_nxt, tp->snd_max))
@@ -164,7 +164,7 @@ static uint32_t skip_sacked(struct tcpcb *tp)
     return tp->snd_nxt + bytes == tp->snd_max ? UINT32_MAX : bytes;
 }
 
-/* The next segment: whether there is one. With the socket's lock. */
+/* Plans the next segment: returns whether there is one. With the socket's lock held. */
 static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
 {
     uint32_t gap = skip_sacked(tp), window = send_window(tp), unsent;
@@ -173,11 +173,11 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
     if (tp->snd_nxt != tp->iss)
         p->flags &= ~TH_SYN;
     if (tp->force && window)
-        tp->timer[TCPT_PERSIST] = tp->retries = 0; /* it has opened */
+        tp->timer[TCPT_PERSIST] = tp->retries = 0; /* the window has opened */
     else if (tp->force)
         window = 1;
     if (!window && !syn && so->snd.cc && tp->state >= TCPS_ESTABLISHED) {
-        /* The window has closed: from now on it is probed, from where it closed. */
+        /* The window has closed: it is probed from now on, beginning where it closed. */
         tp->timer[TCPT_REXMT] = 0;
         tp->snd_nxt = seq_lt(tp->snd_una, tp->snd_nxt) ? tp->snd_una : tp->snd_nxt;
         if (!tp->timer[TCPT_PERSIST]) {
@@ -193,7 +193,7 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
         p->length = MIN(p->most, gap);
         p->more = true;
     }
-    if (p->offset + p->length < so->snd.cc || syn || (tp->force && tp->timer[TCPT_PERSIST])) /* nor with a probe */
+    if (p->offset + p->length < so->snd.cc || syn || (tp->force && tp->timer[TCPT_PERSIST])) /* no FIN with a probe */
         p->flags &= ~TH_FIN;
     p->window = said_window(tp, so, p->flags & TH_SYN);
     if (tp->again)
@@ -211,11 +211,11 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
     return false;
 }
 
-/* What the segment means for the connection, and the number that it begins with. */
+/* Updates the connection for the segment. Returns the segment's first number. */
 static uint32_t account(struct tcpcb *tp, struct plan *p)
 {
     if (p->flags & TH_FIN && tp->sent_fin && tp->snd_nxt == tp->snd_max)
-        tp->snd_nxt--; /* a FIN is sent again with its own number */
+        tp->snd_nxt--; /* a FIN is retransmitted with its own number */
     bool is_new = p->length || p->flags & (TH_SYN | TH_FIN) || tp->timer[TCPT_PERSIST];
     uint32_t seq = is_new ? tp->snd_nxt : tp->snd_max;
     uint32_t takes = p->length + !!(p->flags & TH_SYN) + !!(p->flags & TH_FIN);
@@ -244,7 +244,7 @@ static uint32_t account(struct tcpcb *tp, struct plan *p)
     return seq;
 }
 
-/* One segment; whether another one may follow. */
+/* Sends one segment; returns whether another one may follow. */
 static bool send_one(struct tcpcb *tp)
 {
     struct socket *so = tp->inp.so;
@@ -253,7 +253,7 @@ static bool send_one(struct tcpcb *tp)
     bool goes = planned(tp, so, &p);
     struct mbuf *m = goes ? packet() : 0;
     if (!m) {
-        /* If that is for want of memory, what is to go is tried again by the timer. */
+        /* If memory is short, the timer tries again. */
         if (goes && !tp->timer[TCPT_REXMT] && !tp->timer[TCPT_PERSIST] &&
             (so->snd.cc || p.flags & (TH_SYN | TH_FIN) || tp->snd_una != tp->snd_max))
             tp->timer[TCPT_REXMT] = tp->rto;
@@ -275,7 +275,7 @@ uint32_t tcp_output_again(struct tcpcb *tp, uint32_t seq, uint32_t most)
 {
     uint32_t next = tp->snd_nxt;
     if (!tp->snd_wnd)
-        return 0; /* it is probed */
+        return 0; /* the closed window is probed */
     tp->rtt = 0;
     tp->snd_nxt = seq;
     tp->again = most;
@@ -291,7 +291,7 @@ void tcp_output(struct tcpcb *tp)
 {
     if (tp->inp.closing || tp->state == TCPS_LISTEN || tp->state == TCPS_CLOSED)
         return;
-    /* RFC 5681, 4.1: acknowledgements that pace what is sent come no more, and the network may be another. */
+    /* RFC 5681, 4.1: no acknowledgements pace the sending any more, and the network may have changed. */
     if (tp->snd_max == tp->snd_una && tcp_eighths_since(tp, tp->sent_at) > 8 * tp->rto)
         tp->cwnd = MIN(tp->cwnd, tcp_first_window(tp));
     if (tcp_sack_recovers(tp))

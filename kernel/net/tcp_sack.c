@@ -1,7 +1,7 @@
 /*
- * TCP: selective acknowledgements. Receiving (RFC 2018): which ranges wait behind a gap. Sending (RFC 6675): what the
- * other side has, what is lost, and how much is on its way (SetPipe, IsLost, NextSeg). The other side may say anything:
- * ranges outside of what has been sent are none, and no more than TCP_SACKED_MOST of them are kept, the first ones.
+ * TCP: selective acknowledgements. Receiving (RFC 2018): the ranges kept beyond gaps. Sending (RFC 6675): what the peer
+ * has, what is lost, and how much is in flight (SetPipe, IsLost, NextSeg). The peer is not trusted: ranges of data that
+ * has not been sent are ignored, and no more than TCP_SACKED_MOST of them are kept, the first ones.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* Receiving -------------------------------------------------------------------------------------------------------- */
 
-/* The range that has `seq`, of segments that follow each other without a gap: false if none has. */
+/* The range of adjacent kept segments that contains `seq`: false if none does. */
 static bool tcp_sack_range_of(const struct tcpcb *tp, uint32_t seq, struct tcp_range *of)
 {
     for (const struct mbuf *m = tp->reassembly; m;) {
@@ -55,20 +55,20 @@ void tcp_sack_forget(struct tcpcb *tp)
     tp->high_rxt = tp->snd_una;
 }
 
-/* Ranges `from` to `to` become one, or, if to is from, there is a new one at `from`. */
+/* Replaces ranges `from` to `to` by one, or, if they are equal, inserts a new one at `from`. */
 static void tcp_sack_replace(struct tcpcb *tp, uint32_t from, uint32_t to, struct tcp_range with)
 {
     if (from == to && tp->sacked_count == TCP_SACKED_MOST) {
         if (from == tp->sacked_count)
             return;
-        tp->sacked_count--; /* the last one: what comes first is needed first */
+        tp->sacked_count--; /* drops the last one: the first are needed first */
     }
     memmove(tp->sacked + from + 1, tp->sacked + to, (tp->sacked_count - to) * sizeof *tp->sacked);
     tp->sacked[from] = with;
     tp->sacked_count += 1 + from - to;
 }
 
-/* Whether it was not there, or not all of it. */
+/* Returns whether any of it is new. */
 static bool tcp_sack_add(struct tcpcb *tp, struct tcp_range with)
 {
     uint32_t from = 0, to;
@@ -90,14 +90,14 @@ bool tcp_sack_take(struct tcpcb *tp, uint32_t ack, const struct tcp_options *o)
     bool is_new = false;
     for (uint32_t i = 0; tp->sacks && i < o->blocks; i++) {
         struct tcp_range r = o->block[i];
-        uint32_t first = r.first - ack, end = r.end - ack; /* compared as distances: no pair of numbers wraps */
+        uint32_t first = r.first - ack, end = r.end - ack; /* compared as distances, which do not wrap */
         if (first && first < end && end <= tp->snd_max - ack)
             is_new |= tcp_sack_add(tp, r);
     }
     return is_new;
 }
 
-/* A range that begins where the other side waits for more has been thrown away there (RFC 2018, 8), as all may be. */
+/* If a range begins at snd_una, the peer has discarded it (RFC 2018, 8), and perhaps all others. */
 void tcp_sack_acked(struct tcpcb *tp)
 {
     uint32_t gone = 0;
@@ -111,7 +111,7 @@ void tcp_sack_acked(struct tcpcb *tp)
         tp->high_rxt = tp->snd_una;
 }
 
-/* What is not there below this number is lost: three ranges or more than two segments are beyond it (IsLost). */
+/* Gaps below this number are lost: three ranges or more than two segments are beyond them (IsLost). */
 static uint32_t tcp_sack_lost_end(const struct tcpcb *tp)
 {
     uint32_t bytes = 0;
@@ -133,7 +133,7 @@ bool tcp_sack_recovers(const struct tcpcb *tp)
     return tp->recovers && tp->sacks;
 }
 
-/* SetPipe: what has not come and is not lost, and what has been sent again. */
+/* SetPipe: bytes neither received nor lost, and retransmitted ones. */
 static uint32_t tcp_sack_pipe(const struct tcpcb *tp)
 {
     uint32_t lost = tcp_sack_lost_end(tp), pipe = 0, first = tp->snd_una;
@@ -175,7 +175,7 @@ static bool tcp_sack_again(struct tcpcb *tp, uint32_t seq, uint32_t bytes)
     return true;
 }
 
-/* Gaps below `end` that have not been sent again, as far as they fit. */
+/* Retransmits gaps below `end` that have not been retransmitted, as far as they fit. */
 static void tcp_sack_gaps_below(struct tcpcb *tp, uint32_t end)
 {
     for (bool sent = true; sent && tcp_sack_room(tp);) {

@@ -1,6 +1,6 @@
 /*
- * TCP's timers, in two threads, as their work takes locks (paper `mach`, 4.4): pffast_thread sends acknowledgements
- * that were put off, every 200 ms; pfslow_thread counts each connection's timers down, every 500 ms.
+ * TCP's timers, in two threads, as their work takes locks (paper `mach`, 4.4): pffast_thread sends delayed
+ * acknowledgements, every 200 ms; pfslow_thread counts each connection's timers down, every 500 ms.
  */
 #include <errno.h>
 
@@ -26,7 +26,7 @@ static uint32_t backed_off(const struct tcpcb *tp)
     return MIN(tp->rto << MIN(tp->retries, RETRY_SHIFT_MOST), TCP_RTO_MOST);
 }
 
-/* For want of an answer: with what the network has said meanwhile, if it has. */
+/* Ends a connection without an answer: with the ICMP error received meanwhile, if any. */
 static void give_up(struct tcpcb *tp)
 {
     tcp_abort(tp, tp->soft_error ? tp->soft_error : -ETIMEDOUT);
@@ -38,7 +38,7 @@ void tcp_set_persist(struct tcpcb *tp)
     tp->retries += tp->retries < TCP_RETRIES;
 }
 
-/* RFC 6298, 5; RFC 5681, 3.1. The time of a segment that was sent twice is not measured. */
+/* RFC 6298, 5; RFC 5681, 3.1. The time of a retransmitted segment is not measured. */
 static void retransmit(struct tcpcb *tp)
 {
     if (++tp->retries > TCP_RETRIES) {
@@ -52,15 +52,15 @@ static void retransmit(struct tcpcb *tp)
     tp->recover = tp->snd_max;
     tp->duplicates = tp->rtt = 0;
     tp->snd_nxt = tp->snd_una;
-    tcp_sack_forget(tp); /* the other side may have thrown it away (RFC 2018, 8) */
+    tcp_sack_forget(tp); /* the peer may have discarded it (RFC 2018, 8) */
     tp->timer[TCPT_REXMT] = backed_off(tp);
     NET_COUNT(tcp_retransmits);
     tcp_output(tp);
 }
 
 /*
- * Without end while the other side answers and somebody has the socket (RFC 1122, 4.2.2.17), else as often as all is
- * sent again.
+ * Without limit while the peer answers and a descriptor has the socket (RFC 1122, 4.2.2.17), else as often as data is
+ * retransmitted.
  */
 static void probe(struct tcpcb *tp)
 {
@@ -78,12 +78,12 @@ static void probe(struct tcpcb *tp)
 void tcp_keep_alive(struct tcpcb *tp)
 {
     if (tp->state < TCPS_ESTABLISHED)
-        return; /* the timer ends the attempt */
+        return; /* the timer limits the attempt */
     tp->keep_probes = 0;
     tp->timer[TCPT_KEEP] = tp->inp.so->keep_alive && tp->state != TCPS_TIME_WAIT ? tp->keep_idle : 0;
 }
 
-/* It did not come to be in time; or it has been idle, and is asked with what the other side has had long ago. */
+/* The connection was not established in time; or it has been idle, and is probed with an old number. */
 static void tcp_timer_keep(struct tcpcb *tp)
 {
     if (tp->state < TCPS_ESTABLISHED || ++tp->keep_probes > tp->keep_count) {
@@ -114,7 +114,7 @@ static void slow(struct inpcb *inp)
 static void fast(struct inpcb *inp)
 {
     struct tcpcb *tp = tcb_of(inp);
-    if (tp->delayed_ack || tp->ack_now) { /* ack_now: memory for it was out */
+    if (tp->delayed_ack || tp->ack_now) { /* ack_now: there was no memory to send it */
         tp->ack_now = true;
         tcp_output(tp);
     }

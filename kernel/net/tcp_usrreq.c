@@ -1,4 +1,4 @@
-/* TCP: how a connection begins and ends, as its socket asks for (RFC 9293, 3.10). */
+/* TCP: begin and end of connections, at their sockets' request (RFC 9293, 3.10). */
 #include <errno.h>
 
 #include "arch/csr.h"
@@ -10,7 +10,7 @@
 #include "net/tcp.h"
 
 #define MSS_OWN (IP_MTU - IP_HEADER - TCP_HEADER)
-#define ISS_CYCLES_SHIFT 8 /* RFC 6528: about 4 us for each number */
+#define ISS_CYCLES_SHIFT 8 /* RFC 6528: about 4 us per number */
 
 DEFINE_ZONE(tcpcbs, "tcpcb", sizeof(struct tcpcb), _Alignof(struct tcpcb), SPL_SOFTPREEMPT, 0);
 
@@ -144,10 +144,10 @@ void tcp_user_closed(struct tcpcb *tp, bool unread)
     case TCPS_CLOSED:
     case TCPS_LISTEN:
     case TCPS_SYN_SENT: tcp_close(tp, 0); return;
-    case TCPS_SYN_RECEIVED: tcp_abort(tp, 0); return; /* both have asked, and nobody has the connection yet */
+    case TCPS_SYN_RECEIVED: tcp_abort(tp, 0); return; /* a simultaneous open that is not established yet */
     case TCPS_ESTABLISHED:
         if (unread) {
-            tcp_abort(tp, 0); /* the other side must not believe that it was read: RFC 1122, 4.2.2.13 */
+            tcp_abort(tp, 0); /* else the peer would believe that it was read: RFC 1122, 4.2.2.13 */
             return;
         }
         tp->state = TCPS_FIN_WAIT_1;

@@ -23,7 +23,7 @@ static uint32_t checksum(const struct mbuf *m, uint32_t header, uint32_t length)
 void udp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *udp = ip + header;
-    uint32_t room = m_packet_length(m) - header; /* of a packet in one mbuf, what is behind the length is nothing */
+    uint32_t room = m_packet_length(m) - header; /* in a packet of one mbuf, ignore bytes after the length */
     NET_COUNT(udp_in);
     uint32_t length = room >= UDP_HEADER ? get16(udp + 4) : 0;
     if (length < UDP_HEADER || length > room || m->m_len < header + UDP_HEADER || (m->m_next && length < room) ||
@@ -48,7 +48,7 @@ void udp_input(struct mbuf *m, uint32_t header)
         icmp_error(m, ICMP_UNREACHABLE, ICMP_NO_PORT);
         return;
     }
-    if (m->m_next) { /* whoever reads it knows of no rest */
+    if (m->m_next) { /* readers of the queue do not handle m_next */
         NET_COUNT(udp_bad);
         m_free(m);
         return;

@@ -1,7 +1,7 @@
 /*
  * tcpip=connection: Mach/0.5 (paper `mach`, sections 4.4 and 4.5). A mutual exclusion lock protects all operations on
- * the list of connections, look-up and references too; each inpcb has a lock, held while a packet of its connection
- * is worked on, and each socket has one. IP has none. Contexts run on any hart, at once.
+ * the list of connections, including look-up and references; each inpcb has a lock, held while a packet of its
+ * connection is processed, and each socket has one. IP has none. Contexts run on any hart, in parallel.
  */
 #ifndef NET_POLICY_CONNECTION_H
 #define NET_POLICY_CONNECTION_H

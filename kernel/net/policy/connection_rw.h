@@ -1,8 +1,8 @@
 /*
  * tcpip=connection-rw: the successor of Mach/0.5 (paper `mach`, sections 4.4 and 6: Mach/0.5.3). As `connection`, but
- * the list has a read/write lock, so that look-ups go on at once. Several raise a count at a time then: references
- * are counted by atomic operations, without the list's lock. The last one is never found: the list's own has gone
- * before.
+ * the list has a read/write lock, so that look-ups run in parallel. They may raise a count at the same time: so
+ * references are counted by atomic operations, without the list's lock. An object with one reference left is never
+ * found: the list's was dropped before.
  */
 #ifndef NET_POLICY_CONNECTION_RW_H
 #define NET_POLICY_CONNECTION_RW_H

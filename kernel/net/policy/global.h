@@ -1,8 +1,8 @@
 /*
  * tcpip=global: Mach/0.4 (paper `mach`, sections 4.1 and 4.7). One lock around TCP, connections and their list; one
- * around IP; one for each socket. IP's is let go of before a packet goes up. The paper lets go of a protocol's lock
- * before a packet goes down, too: TCP's is kept here, as a connection must not change between what tcp_output has
- * planned and the segment that says so. TCP, then IP, then nothing: no deadlock.
+ * around IP; one for each socket. IP's is released before a packet goes up. The paper releases a protocol's lock before
+ * a packet goes down, too: TCP's is held here, as a connection must not change between tcp_output's plan and the
+ * segment that follows it. Order: TCP, then IP, then none: no deadlock.
  */
 #ifndef NET_POLICY_GLOBAL_H
 #define NET_POLICY_GLOBAL_H
@@ -11,7 +11,7 @@
 #include "net/so_mutex.h"
 
 extern struct lock net_tcp_lock, net_ip_lock; /* in_pcb.c */
-extern uint32_t net_tcp_depth;                /* of who has the first */
+extern uint32_t net_tcp_depth;                /* of the first's holder */
 extern const bool if_ether_in_threads;
 
 struct list_mutex {};
@@ -33,7 +33,7 @@ struct pcb_mutex {};
 #define inet_enter() ((void)0)
 #define inet_leave() ((void)0)
 
-/* Ways of receiving that work at interrupt level (net/receive/) have no use for a lock that blocks, and no TCP. */
+/* Ways of receiving at interrupt level (net/receive/) cannot take a blocking lock, and have no TCP. */
 static inline void ip_lock(void)
 {
     if (if_ether_in_threads)
@@ -46,7 +46,7 @@ static inline void ip_unlock(void)
         mutex_unlock(&net_ip_lock);
 }
 
-/* Whoever has it may take it again. */
+/* The holder may take it again. */
 static inline void tcp_lock(void)
 {
     if (lock_write_held(&net_tcp_lock))

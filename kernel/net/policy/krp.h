@@ -1,9 +1,9 @@
 /*
  * tcpip=krp: the Scalable Kernel of paper `krp` ("The Architecture of the TCP/IP Kernel", "Kernel Context Threads").
- * Process context copies between a user and packets, and leaves a kernel request packet for what is to be done with a
- * connection; received packets and timers do the same. One designated hart works them off one by one under the TCP/IP
- * global spin lock, so connections need no other; a socket's buffers, which process context looks into, have a
- * mini-spin lock. References are counted by both.
+ * Process context copies between a user and packets, and queues a kernel request packet for the work on a connection;
+ * received packets and timers do the same. One designated hart processes them one by one under the TCP/IP global spin
+ * lock, so connections need no other; a socket's buffers, which process context accesses, have a mini-spin lock. Both
+ * contexts count references.
  */
 #ifndef NET_POLICY_KRP_H
 #define NET_POLICY_KRP_H

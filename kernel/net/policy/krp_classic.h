@@ -1,7 +1,7 @@
 /*
  * tcpip=krp-classic: the classic kernel of paper `krp` ("The SMP Challenge", Figure 2). One spin lock, I/O lock 8,
- * guards all of TCP/IP: process context that has something to do in it spins for the lock, on any hart, while another
- * thread has it. Its level is below those of devices, as IPL 8 is: their handlers come meanwhile.
+ * guards all of TCP/IP: process context that enters it spins for the lock, on any hart, while another thread holds it.
+ * Its level is below those of devices, as IPL 8 is: their handlers run meanwhile.
  */
 #ifndef NET_POLICY_KRP_CLASSIC_H
 #define NET_POLICY_KRP_CLASSIC_H
@@ -10,7 +10,7 @@
 #include "net/direct.h"
 
 extern struct simple_lock io_lock_8; /* in_pcb.c */
-extern uint32_t io_lock_8_depth;     /* with the next, of who has it */
+extern uint32_t io_lock_8_depth;     /* with the next, the holder's */
 extern crit_t io_lock_8_saved;
 
 struct list_mutex {};
@@ -35,7 +35,7 @@ struct so_mutex {};
 #define ip_lock() ((void)0)
 #define ip_unlock() ((void)0)
 
-/* Whoever has it may take it again. Held by this hart means by this context: it is not preempted. */
+/* The holder may take it again. Held by this hart means by this context: it is not preempted. */
 static inline void tcp_lock(void)
 {
     crit_t s = crit_sec_enter(SPL_SOFTPREEMPT);

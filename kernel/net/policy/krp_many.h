@@ -1,8 +1,8 @@
 /*
- * tcpip=krp-many: what paper `krp` proposes ("Future Kernel Enhancements"): the database is divided into several,
- * each served by a designated hart of its own. Connections are divided by a hash of port and peer. What one database
- * does with a connection of another, as a SYN with the one that listens, needs locks: each list and each inpcb has a
- * spin lock, for which otherwise nobody waits.
+ * tcpip=krp-many: paper `krp`'s proposal ("Future Kernel Enhancements"): the database is divided into several, each
+ * served by its own designated hart. Connections are divided by a hash of port and peer. Work of one database on a
+ * connection of another, as of a SYN on the listening one, needs locks: each list and each inpcb has a spin lock, for
+ * which no hart waits otherwise.
  */
 #ifndef NET_POLICY_KRP_MANY_H
 #define NET_POLICY_KRP_MANY_H

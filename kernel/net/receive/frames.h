@@ -1,4 +1,4 @@
-/* What the ways of receiving share: buffers of the rings, and the way of a frame from there up. */
+/* The common part of the ways of receiving: buffers of the rings, and the path of a frame from there up. */
 #ifndef NET_RECEIVE_FRAMES_H
 #define NET_RECEIVE_FRAMES_H
 
@@ -28,7 +28,7 @@ static inline void goes_up(struct mbuf *m, uint32_t length)
     ether_input(m);
 }
 
-/* Of the ways in which a frame is worked on where it is taken out of the ring. */
+/* For the ways that process a frame where it is taken out of the ring. */
 static inline void in_protocols(struct mbuf *m, bool ip)
 {
     if (!ip)

@@ -1,4 +1,4 @@
-/* net=interrupt: the handler does all that there is to be done with a frame. */
+/* net=interrupt: the handler processes a frame completely. */
 #ifndef NET_RECEIVE_INTERRUPT_H
 #define NET_RECEIVE_INTERRUPT_H
 

@@ -1,7 +1,7 @@
 /*
- * net=poll: the handler switches its interrupt off and wakes a thread that takes frames, `net.quota` at a time from
- * each queue, does all that is to be done with them, and switches it on again when there are none. While the queue of
- * a reader that has said so is full it takes none (Mogul and Ramakrishnan, *Eliminating Receiver Livelock in an
+ * net=poll: the handler disables its interrupt and wakes a thread that takes frames, `net.quota` at a time from each
+ * queue, processes them completely, and enables the interrupt again when there are none. While a reader that holds it
+ * (if_ether_hold) has a full queue it takes none (Mogul and Ramakrishnan, *Eliminating Receiver Livelock in an
  * Interrupt-driven Kernel*, USENIX 1996, section 6).
  */
 #ifndef NET_RECEIVE_POLL_H
@@ -18,8 +18,8 @@
 
 DEFINE_SIMPLE_LOCK(poll_lock, "ether poll", SPL_NET);
 static struct {
-    bool due, held; /* a queue's interrupt has come and is off; nobody wants frames */
-    bool ended; /* the thread is to end, when the work that is due is done */
+    bool due, held; /* a queue's interrupt has come and is off; if_ether_hold */
+    bool ended; /* the thread is to end, after the work that is due */
 } poll;
 static uint32_t quota, share;
 static struct thread *poller;
@@ -54,7 +54,7 @@ void if_ether_go_on(void)
         thread_wakeup(&poll);
 }
 
-/* The causes are taken back before the last look: what comes behind it interrupts as soon as it is enabled. */
+/* Causes are acknowledged before the last check: a later frame interrupts as soon as interrupts are enabled. */
 static void poll_thread(void *arg)
 {
     (void)arg;
@@ -81,7 +81,7 @@ static void poll_thread(void *arg)
             }
         } while (found && !poll.held);
         if (found)
-            poll.due = true; /* there may be more, but now is not the time */
+            poll.due = true; /* there may be more, but it is held */
         else
             ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
     }
@@ -107,7 +107,7 @@ static inline void receive_prepare(void)
 
 static inline void receive_begin(void)
 {
-    assert(!poll.due); /* no thread looks into the rings before they are filled */
+    assert(!poll.due); /* no thread accesses the rings before they are filled */
     poll.ended = false;
     poller = thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll");
     if (!poller)
@@ -130,7 +130,7 @@ static inline void receive_rest(unsigned q)
 
 static inline void receive_end(void)
 {
-    poll.due = false; /* of a handler that came behind the last round */
+    poll.due = false; /* set by a handler after the last round */
 }
 
 static inline void receive_add(struct if_ether_counts *sum)

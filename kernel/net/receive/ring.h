@@ -1,5 +1,5 @@
 /*
- * Frames are taken out of the core's rings under a lock for each queue, by a handler or a thread.
+ * A handler or a thread takes frames out of the core's rings under a lock for each queue.
  *
  * Locking: rx_lock[q] is held while frames are taken out of queue q.
  */
@@ -16,8 +16,8 @@ static struct simple_lock rx_lock[ETHER_QUEUES] = {SIMPLE_LOCK("ether receive 0"
                                                    SIMPLE_LOCK("ether receive 1", rx_class)};
 
 /*
- * Up to `most` frames of a queue; how many there were. A frame for whose buffer there is no other is dropped, and its
- * buffer stays. `unlocked`: from a thread, and a frame is worked on without the queue's lock.
+ * Takes up to `most` frames of a queue; returns how many. If there is no new buffer, the frame is dropped, and its
+ * buffer stays in the ring. `unlocked`: from a thread, and a frame is processed without the queue's lock.
  */
 static inline uint32_t receive(unsigned q, uint32_t most, bool unlocked)
 {

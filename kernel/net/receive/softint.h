@@ -26,16 +26,16 @@ static uint32_t full_counted[ETHER_QUEUES];
 static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
 
 /*
- * The next frame of a queue, whose place gets an empty buffer; false: there is none, or no buffer, and it is dropped.
+ * Takes the next frame of a queue, whose place gets an empty buffer; without one it is dropped (*m 0). False: no frame.
  */
 static bool softint_take(unsigned q, struct mbuf **m, uint32_t *length)
 {
     struct ether_exchange *x = &exchange[q];
     *m = 0;
     if (x->head == x->tail && x->full == full_counted[q])
-        return false; /* what a handler adds from here on, it rings for */
+        return false; /* for frames added from here on, the handler posts again */
     crit_t s = simple_lock_enter(&softnet_lock);
-    uint32_t full = x->full; /* once: handlers go on */
+    uint32_t full = x->full; /* read once: handlers continue */
     __atomic_fetch_add(&net_count[curhart->id].received, full - full_counted[q], __ATOMIC_RELAXED);
     full_counted[q] = full;
     bool some = x->head != x->tail;
@@ -57,7 +57,7 @@ static bool softint_take(unsigned q, struct mbuf **m, uint32_t *length)
     return some;
 }
 
-/* One frame of each queue in turn: as long as a flood in one of them lasts, the others go on. */
+/* One frame of each queue in turn: a flood in one of them does not block the other. */
 static void softnet(void *arg)
 {
     (void)arg;
@@ -72,7 +72,7 @@ static void softnet(void *arg)
     __atomic_store_n(&in_softnet[curhart->id], false, __ATOMIC_RELEASE);
 }
 
-/* All places get buffers. */
+/* Gives all places buffers. */
 static void softint_fill(unsigned q)
 {
     uint32_t most = bootargs_number(BOOT(kernel, net_queue)), places = 1;
@@ -127,7 +127,7 @@ static inline void receive_rest(unsigned q)
 static inline void receive_end(void)
 {
     for (bool busy = true; busy;) {
-        softint_schedule(SPL_SOFTNET); /* here too, so that nothing waits for another frame */
+        softint_schedule(SPL_SOFTNET); /* here, too, so that no frame waits for another one */
         busy = false;
         for (unsigned q = 0; q < ETHER_QUEUES; q++)
             busy |= exchange[q].head != exchange[q].tail;

@@ -1,6 +1,6 @@
 /*
  * net=threads (paper `mach`, 2.1): the handler takes frames out of the ring; those of IP wait in ipintrq for one of
- * `net.threads` netisr_threads, those of ARP for a thread of their own.
+ * `net.threads` netisr_threads, those of ARP in arpintrq for arp_thread.
  */
 #ifndef NET_RECEIVE_THREADS_H
 #define NET_RECEIVE_THREADS_H
@@ -18,7 +18,7 @@ static SIMPLE_LOCK_CLASS(netisr_class, "netisr_thread", SPL_NET);
 static struct ithread netisr_thread = ITHREAD("netisr_thread", netisr_class);
 static struct ithread arp_thread = ITHREAD("arp_thread", netisr_class);
 
-/* Interrupt threads are woken once for each frame as long as there may be one that sleeps. */
+/* Wakes an interrupt thread for each frame as long as one may be asleep. */
 static void put_off(struct ifqueue *q, struct mbuf *m)
 {
     if (!IF_ENQUEUE(q, m))
