@@ -73,7 +73,7 @@ def readme(core: str) -> Path:
 
 
 def with_tables(core: str, text: str) -> str:
-    """The README's text with the tables that the declarations give now; ValueError if one has not one place there."""
+    """The README's text with the tables from the declarations; ValueError if one does not have exactly one place."""
     for name, table in TABLES[core].items():
         parts = re.split(rf"(?s)(<!-- {name}: [^\n]*-->\n).*?(<!-- end of {name} -->)", text)
         if len(parts) != 4:

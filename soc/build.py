@@ -16,7 +16,7 @@ from soc.config import SoCConfig
 from support.cache import REPO, cached
 from support.parameters.machine import MACHINE
 
-GENERATORS_LAST_LINES = 20     # are shown when one fails
+GENERATORS_LAST_LINES = 20     # shown when one fails
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class SoCArtifacts:
 
     @property
     def idle(self) -> Path:
-        """What goes on in idle cycles (soc/idle.py), JSON: from which the simulator knows how to skip them."""
+        """What advances in idle cycles (soc/idle.py), JSON: it tells the simulator how to skip them."""
         return self.dir / "idle.json"
 
     @property
@@ -52,7 +52,7 @@ class SoCArtifacts:
 
     @property
     def fingerprint(self) -> int:
-        """What the CSR `identity_fingerprint` says: soc/fingerprint.py."""
+        """The value of the CSR `identity_fingerprint`: soc/fingerprint.py."""
         return int((self.dir / "fingerprint").read_text(), 16)
 
     @property
@@ -69,7 +69,7 @@ def add_options(parser: argparse.ArgumentParser):
 
 
 def config_of(options: argparse.Namespace) -> SoCConfig:
-    """The configuration that options added by `add_options` ask for. ValueError as of SoCConfig."""
+    """The configuration from the options of `add_options`. ValueError as from SoCConfig."""
     return SoCConfig(**{field.name: getattr(options, field.name) for field in dataclasses.fields(SoCConfig)})
 
 
@@ -82,11 +82,11 @@ def generate_soc(config: SoCConfig, two_chips: bool = False) -> SoCArtifacts:
     parameters = dataclasses.asdict(config)
 
     def build(folder: Path):
-        generate_cluster(**vars(config.cluster()))  # here, where its progress and its errors are seen
+        generate_cluster(**vars(config.cluster()))  # here, where its progress and its errors are visible
         command = [sys.executable, "-m", "soc.generate", str(folder)]
         command += [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]
         command += ["--two-chips"] * two_chips
-        # LiteX goes through sets: a fixed hash seed keeps their order.
+        # LiteX iterates over sets: a fixed hash seed fixes their order.
         environment = os.environ | {"PYTHONHASHSEED": "0"}
         subprocess.run(command, cwd=REPO, env=environment, text=True, check=True, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
@@ -97,8 +97,8 @@ def generate_soc(config: SoCConfig, two_chips: bool = False) -> SoCArtifacts:
 
 @contextmanager
 def told_in_a_line(what: str = "SoC", *others: type[BaseException]):
-    """Ends the program with one line for what goes wrong when a `what` is made: what `generate_soc` raises, and
-    `others`, whose text is such a line."""
+    """Ends the program with one line for errors in making a `what`: those of `generate_soc`, and `others`, whose text
+    is such a line."""
     told: tuple[type[BaseException], ...] = (ToolError, *others)
     try:
         yield
@@ -112,7 +112,7 @@ def told_in_a_line(what: str = "SoC", *others: type[BaseException]):
 
 
 def command_line(parser: argparse.ArgumentParser, action: Callable[[SoCConfig], object]):
-    """A program that prints what `action` makes of the SoC that the options ask for; what goes wrong is one line."""
+    """A program that prints the result of `action` on the SoC of the options; errors are one line."""
     add_options(parser)
     try:
         config = config_of(parser.parse_args())

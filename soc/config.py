@@ -15,7 +15,7 @@ SOURCE_FOLDERS = ("firmware", "hw", "soc")
 
 
 def source_files():
-    """The files that decide what a SoC is, in order: all of `SOURCE_FOLDERS` but prose and what Python leaves."""
+    """The files that determine a SoC, in order: all of `SOURCE_FOLDERS` but prose and Python's caches."""
     for folder in SOURCE_FOLDERS:
         for path in sorted((REPO / folder).rglob("*")):
             if path.is_file() and path.suffix != ".md" and "__pycache__" not in path.parts:
@@ -24,11 +24,11 @@ def source_files():
 
 @dataclass(frozen=True)
 class SoCConfig(MachineParameters):
-    """Parameters of a SoC. ValueError, in one line that says what to write instead, when one cannot be built."""
+    """Parameters of a SoC. ValueError, in one line that says what to write instead, for one that cannot be built."""
 
     def __post_init__(self):
         super().__post_init__()
-        self.cluster()      # looks at the caches
+        self.cluster()      # checks the caches
 
     def cluster(self) -> ClusterParameters:
         """Parameters of the CPU cluster, which starts in the boot ROM at 0."""
@@ -39,8 +39,8 @@ class SoCConfig(MachineParameters):
                                  device_ports=max(1, self.disks + ETHER_PORTS * self.ethers))
 
     def origin(self) -> str:
-        """A hash (16 hex digits) of all that can change what is generated: the parameters, the sources and the versions
-        of the packages that generate it."""
+        """A hash (16 hex digits) of all that determines the generated files: the parameters, the sources and the
+        versions of the packages that generate it."""
         total = hashlib.sha256(repr(sorted(dataclasses.asdict(self).items())).encode())
         for package in GENERATORS:
             total.update(f"{package} {metadata.version(package)}\n".encode())

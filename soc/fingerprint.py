@@ -4,13 +4,13 @@ leaves its number, and all that is built from it, as they were."""
 import hashlib
 import re
 
-UNSIGNED = 0x7573_696e_6765_6421  # what the CSR `identity_fingerprint` resets to until the SoC is signed
+UNSIGNED = 0x7573_696e_6765_6421  # the reset value of the CSR `identity_fingerprint` until the SoC is signed
 RESET = re.compile(rf"\b64'd{UNSIGNED}\b")
 
 
 def signed(verilog: str, *others: bytes) -> tuple[str, int]:
-    """The Verilog of a SoC with its fingerprint (64 bits) in place, and that: a hash of the Verilog, which holds the
-    boot ROM too, and of the `others` that go with it. RuntimeError if the fingerprint has not one place there."""
+    """The Verilog of a SoC with its fingerprint (64 bits) inserted, and the fingerprint: a hash of the Verilog, which
+    holds the boot ROM too, and of the `others`. RuntimeError unless there is exactly one place for it."""
     if len(RESET.findall(verilog)) != 1:
         raise RuntimeError(f"the fingerprint has {len(RESET.findall(verilog))} places in the Verilog, not one")
     total = hashlib.sha256()

@@ -35,7 +35,7 @@ def undated(text: str) -> str:
 
 
 def write_headers(soc: InterlockSoC, config: SoCConfig, include: Path):
-    """The headers through which C sees the hardware, and those of LiteX's software tree that they ask for."""
+    """The headers that describe the hardware to C, and those of LiteX's software tree that they include."""
     shutil.copytree(REPO / "soc" / "include", include, dirs_exist_ok=True)
     generated = include / "generated"
     generated.mkdir()
@@ -53,8 +53,8 @@ def write_headers(soc: InterlockSoC, config: SoCConfig, include: Path):
 
 
 def verilog(soc: InterlockSoC) -> tuple[str, SignalNamespace]:
-    """The SoC in Verilog, with the contents of its memories inside: a simulator may run in any folder. And what its
-    signals are called there."""
+    """The SoC in Verilog, with the contents of its memories inside: a simulator may run in any folder. And the names of
+    its signals there."""
     fragment = soc.get_fragment()
     soc.platform.finalize(fragment)
     output = soc.platform.get_verilog(fragment, name=TOP)
@@ -81,13 +81,13 @@ def check_ports(text: str, config: SoCConfig):
         raise RuntimeError(f"the ports of module {TOP} are not those declared: {wrong}")
 
 
-# What Migen and SpinalHDL write on purpose: operands of different widths, assignments to registers that are really
-# wires, cases that need no default. All other warnings of Verilator stay on.
+# Written by Migen and SpinalHDL on purpose: operands of different widths, assignments to registers that are really
+# wires, cases that need no default. All other warnings of Verilator stay enabled.
 STYLE = ("CASEINCOMPLETE", "COMBDLY", "WIDTHEXPAND", "WIDTHTRUNC")
 
 
 def vlt() -> str:
-    """What Verilator has to know: the harness loads programs into main RAM and copies results out of it."""
+    """Verilator's settings: the harness loads programs into main RAM and copies results out of it."""
     lines = ["`verilator_config"]
     lines += [f'lint_off -rule {rule} -file "*/{file}.v"' for rule in STYLE for file in (TOP, "cluster")]
     lines += [f'public_flat_rw -module "{TOP}" -var "main_ram_storage"']
@@ -95,7 +95,7 @@ def vlt() -> str:
 
 
 def generate(config: SoCConfig, folder: Path, two_chips: bool = False):
-    """Fill `folder` with all that `SoCArtifacts` names. Two chips share no idle cycles: nothing is said of them."""
+    """Fill `folder` with all that `SoCArtifacts` names. Two chips share no idle cycles, so none are declared."""
     soc = (TwoChipSoC if two_chips else SimSoC)(config)
     soc.finalize()
     include = folder / "include"

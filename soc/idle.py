@@ -16,7 +16,7 @@ def _modules(module: Module) -> Iterator[Module]:
 def idle_of(soc: Module, name_of: Callable[[Signal], str]) -> list[dict]:
     """An entry for each item of each core's `while_idle`, for sim/model/idle.py; `name_of`: a signal's Verilog name.
 
-    The SoC has to be finalised: only then have state machines their encoding."""
+    The SoC has to be finalised: only then do state machines have their encoding."""
     def name(register: Register) -> str:
         return register if isinstance(register, str) else name_of(register)
 

@@ -8,7 +8,7 @@ from soc.config import SoCConfig
 
 @dataclass(frozen=True)
 class Region:
-    """A piece of the physical address space. `path` is how a hart gets there: `memory` (its ports to main RAM), `bus`
+    """A piece of the physical address space. `path` is a hart's path to it: `memory` (its ports to main RAM), `bus`
     (the Wishbone bus that all harts share) or `hart` (a private port of each hart)."""
 
     origin: int

@@ -48,7 +48,7 @@ class SimPlatform(GenericPlatform):
 
 
 class SimSoC(InterlockSoC):
-    """The SoC with its simulator's ports joined."""
+    """The SoC with its simulator's ports connected."""
     def __init__(self, config: SoCConfig):
         platform = SimPlatform(config)
         super().__init__(platform, config)
@@ -73,8 +73,8 @@ class SimSoC(InterlockSoC):
 
 
 def join_drive(medium, pin) -> list:
-    """Statements that lead the streams of a disk controller (hw.disk.medium.Medium) to the ports `pin(name)`: a drive
-    that takes all that it is told at once."""
+    """Statements that connect the streams of a disk controller (hw.disk.medium.Medium) to the ports `pin(name)`: a
+    drive that accepts everything at once."""
     return [
         medium.command.ready.eq(1),
         medium.data_out.ready.eq(1),
@@ -94,13 +94,13 @@ def join_drive(medium, pin) -> list:
 
 
 def join_wire(pads, pin: dict) -> list:
-    """Statements that lead the pads of a WirePHY to the ports `pin`."""
+    """Statements that connect the pads of a WirePHY to the ports `pin`."""
     return [getattr(pads, name).eq(pin["ether_" + name]) if _comes_in(name) else
             pin["ether_" + name].eq(getattr(pads, name)) for name, _ in pads_layout]
 
 
 def join_observers(soc: InterlockSoC, pin: dict) -> list:
-    """Statements that lead to the ports `pin` what only a simulator can watch of `soc`."""
+    """Statements that connect to the ports `pin` the signals of `soc` that only a simulator can watch."""
     statements = [pin["trace_" + name].eq(getattr(soc.trace.record, name)) for name, _ in TRACE_OUTPUTS]
     statements += [pin["pic_irq"].eq(soc.cpu.external_interrupt), pin["pic_sources"].eq(soc.sources)]
     for hart, probe in enumerate(soc.cpu.probe):

@@ -39,7 +39,7 @@ class InterlockSoC(SoCCore):
     # Fixed, so that a program built for one SoC finds its CSRs in another.
     csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6, "pic": 7,
                "arrivals": 8, "ether": 10}
-    cost_notes: tuple[str, ...] = ()     # what the register reference says beside the costs of memory_map.py
+    cost_notes: tuple[str, ...] = ()     # notes of the register reference beside the costs of memory_map.py
 
     def __init__(self, platform, config: SoCConfig):
         self.map = regions = memory_map(config)
@@ -64,7 +64,7 @@ class InterlockSoC(SoCCore):
         self.dma = CopyEngine(data_width=self.cpu.dma_bus.data_width)
         self.dma_bus.add_master("dma", self.dma.bus)
 
-        # Not in a method of their own: signals are named by where they are made, and --poke finds registers by name.
+        # Not in a separate method: signals are named after the place of their creation, and --poke finds them by name.
         self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
         self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
         self.trace = TracePort(config.harts, config.trace_depth)
@@ -101,7 +101,7 @@ class InterlockSoC(SoCCore):
             self.disks.append(disk)
 
     def add_hart_windows(self, config):
-        """What harts reach by a port of their own."""
+        """The devices that harts reach by private ports."""
         regions = self.map
         for hart, port in enumerate(self.cpu.hart_io):
             self.add_module(f"hart_io{hart}", HartIOSplitter(self.hart_port(config, hart, port), [
@@ -129,13 +129,13 @@ class InterlockSoC(SoCCore):
         self.bus.slaves[name] = whole
 
     def add_ether(self, config, cycle):
-        """Ethernet, its frames by the cluster's first device ports; the target has `ether_phy`."""
+        """Ethernet, whose frames use the cluster's first device ports; the target has `ether_phy`."""
         ports = [self.device_port(config, n) for n in range(ETHER_PORTS)]
         self.ether = Ether(self.ether_phy(), ports, self.map["main_ram"].size, cycle[:32])
         self.comb += self.sources[SOURCE_ETHER:SOURCE_ETHER + len(self.ether.irq)].eq(self.ether.irq)
 
     def hart_port(self, config, hart, port):
-        """The port of a hart on which its devices are."""
+        """The port of a hart for its devices."""
         return port
 
     def device_port(self, config, n):
@@ -143,7 +143,7 @@ class InterlockSoC(SoCCore):
         return self.cpu.device_ports[n]
 
     def add_main_ram(self, config):
-        """What answers the cluster's ports for instructions and data: `self.ram`, with the CSRs of hw/ram."""
+        """The slave of the cluster's ports for instructions and data: `self.ram`, with the CSRs of hw/ram."""
         self.ram = MainRAM(self.map["main_ram"].size, config.ram_read_latency, modes=("read", "both"))
         self.comb += [
             self.cpu.ibus.connect(self.ram.ports[0]),
@@ -160,7 +160,7 @@ class InterlockSoC(SoCCore):
         self.sources = self.pic.sources
 
     def make_link(self, *parameters, **times):
-        """What is between the harts and the controller, from the parameters of hw.pic.link.Link."""
+        """The link between the harts and the controller, from the parameters of hw.pic.link.Link."""
         return Link(*parameters, **times)
 
     def make_controller(self, config, link):

@@ -10,7 +10,7 @@ from hw.common.hart_io import WINDOW_BASE
 
 
 class HartIOSplitter(LiteXModule):
-    """Leads the accesses of `master` to the device in whose region they fall; all others are answered with 0.
+    """Routes the accesses of `master` to the device in whose region they fall; all others are answered with 0.
 
     `slaves`: (origin, size, HartIO) of each device, its region in bytes in the hart's address space.
     """

@@ -29,7 +29,7 @@ REPO = Path(__file__).resolve().parents[1]
 
 
 def build_root() -> Path:
-    """Where everything generated goes: the environment's INTERLOCK_BUILD, else `build` in the tree."""
+    """The folder of all generated files: the environment's INTERLOCK_BUILD, else `build` in the tree."""
     return Path(os.environ.get("INTERLOCK_BUILD") or REPO / "build").resolve()
 
 
@@ -37,7 +37,7 @@ Input = str | bytes | Path     # a string, bytes, or the content of a file or di
 
 
 def _chunks(value: Input):
-    """Yield what tells `value` apart as (label, content) pairs: a directory gives its files in order of name."""
+    """Yield what identifies `value` as (label, content) pairs: a directory gives its files in order of name."""
     if isinstance(value, Path):
         if value.is_dir():
             for path in sorted(path for path in value.rglob("*") if path.is_file()):
@@ -62,7 +62,7 @@ def digest(inputs: Mapping[str, Input]) -> str:
     return total.hexdigest()
 
 
-# Seconds that the longer builds take on a machine with two cores; of a kind that was built here, the last one says.
+# Seconds of the longer builds on a machine with two cores; if a kind was built here, its last build counts.
 TAKES = {"cluster": 15, "cluster-generator": 60, "fpga-netlist": 120, "fpga-placement": 300, "kernel-objects": 15,
          "kernel-programs": 5, "model": 60, "simulator": 15, "user-library": 20}
 
@@ -78,7 +78,7 @@ def time_of(kind: str) -> str:
 
 def _took(kind: str, seconds: float):
     folder = build_root() / "cache/.took"
-    with suppress(OSError):         # a file system that is full tells of it elsewhere
+    with suppress(OSError):         # a full file system is reported elsewhere
         folder.mkdir(exist_ok=True)
         (folder / kind).write_text(f"{seconds:.0f}")
 
@@ -86,9 +86,9 @@ def _took(kind: str, seconds: float):
 def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], object], quiet: bool = False) -> Path:
     """Return the entry of `kind` made from `inputs`, a directory; if it is missing, `build(directory)` fills it.
 
-    `build` gets an empty directory and must write only there. What it raises is passed on and leaves no entry. One line
+    `build` gets an empty directory and must write only there. Its exceptions are passed on and leave no entry. One line
     on stderr says that something is being built, and how long that will take, unless it is `quiet`; none is printed
-    when it is there already."""
+    when the entry is there already."""
     folder = build_root() / "cache" / kind
     key = digest(inputs)[:16]
     entry = folder / key
@@ -124,7 +124,7 @@ def _lock_of(entry: Path) -> Path:
 @contextmanager
 def locked(path: Path, shared: bool = False, wait: bool = True,
            waiting: Callable[[], object] | None = None) -> Iterator[bool]:
-    """Holds the lock file `path`, made if it is missing, and gives True; False, at once, if it must not `wait` and
+    """Holds the lock file `path`, made if it is missing, and yields True; False, at once, if it must not `wait` and
     another holds it. A process that holds it alone may remove it. `waiting` is called before it waits."""
     how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     while True:
@@ -139,7 +139,7 @@ def locked(path: Path, shared: bool = False, wait: bool = True,
                     waiting()
                     waiting = None
                 fcntl.flock(lock, how)
-            if _is_at(lock, path):      # else it was removed meanwhile, and another one counts
+            if _is_at(lock, path):      # else it was removed meanwhile, and a new one is valid
                 yield True
                 return
 
@@ -157,7 +157,7 @@ def _taken(entry: Path) -> bool:
             if not entry.is_dir():
                 return False
             hold(entry)
-    except PermissionError:     # another user's cache, from which we remove nothing either
+    except PermissionError:     # another user's cache, from which nothing is removed either
         pass
     return True
 
@@ -217,6 +217,6 @@ def discard(entry: Path) -> bool:
             for path in rubbish:
                 shutil.rmtree(path, ignore_errors=True)
             _lock_of(entry).unlink(missing_ok=True)
-    except FileNotFoundError:       # another one was faster
+    except FileNotFoundError:       # another process was faster
         pass
     return True

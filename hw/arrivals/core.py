@@ -14,10 +14,10 @@ START_CYCLES = 4         # from the write of `run` to the first arrival, beyond 
 
 
 class ArrivalPlayer(LiteXModule):
-    """Plays a list of arrivals round and round: entry after entry, an interval passes and a wire of `irq` rises.
+    """Plays a list of arrivals cyclically: for each entry, an interval passes and a wire of `irq` rises.
 
-    The list is written before and read in hardware, so the load does not depend on what the harts do, nor does it
-    take their time. Between arrivals nothing but `left` changes."""
+    The list is written beforehand and read in hardware, so the load does not depend on what the harts do, and takes
+    none of their time. Between arrivals nothing but `left` changes."""
     def __init__(self):
         self.irq = Signal(WIRES)  # o: levels: up from an arrival to its acknowledgement
 
@@ -66,7 +66,7 @@ class ArrivalPlayer(LiteXModule):
         left     = Signal(INTERVAL_BITS)  # cycles until the arrival, less one
         wire     = Signal(max=WIRES)      # of that arrival
         interval = Signal(INTERVAL_BITS)
-        take     = Signal()               # the entry at the port becomes the one that is waited for
+        take     = Signal()               # the entry at the port becomes the current one
         arrival  = Signal()
         raised   = Signal(WIRES)
         cleared  = Signal(WIRES)

@@ -16,8 +16,8 @@ def access_of(csr: Any) -> str:
 
 
 def reset_of(csr: Any) -> int | None:
-    """The reset value; None of a bare CSR, which has no state of its own: a write is a command, a read what the core
-    says."""
+    """The reset value; None for a bare CSR, which has no state of its own: a write is a command, a read gives a value
+    of the core."""
     state = getattr(csr, "storage", getattr(csr, "status", None))
     return None if state is None else state.reset.value
 
@@ -35,7 +35,7 @@ def words_of(csr: Any) -> int:
 def csr_rows(csrs: Iterable[Any], prefix: str = "", first: int | None = None, resets: dict[str, int] | None = None
              ) -> list[str]:
     """A Markdown table: a row for each CSR, called `prefix` and its name, and one for each field. With `first`, the
-    address of the first CSR, each row has an address. `resets` are values that the declarations do not say."""
+    address of the first CSR, each row has an address. `resets` are values that the declarations lack."""
     place, gap, dot = ("| address ", "| ", "") if first is not None else ("", "", ".")
     lines = [f"{place}| CSR | bits | access | reset | description |", "|---" * (6 if place else 5) + "|"]
     address = first or 0
@@ -60,7 +60,7 @@ def csr_table(module: Any, prefix: str = "") -> str:
 
 
 def csr_registers(csrs: Iterable[Any]) -> tuple[Register, ...]:
-    """The CSRs as registers, one behind the other from offset 0. One of several words is as many registers: `name[1]`
+    """The CSRs as registers, one after the other from offset 0. One of several words is as many registers: `name[1]`
     is the high word of two."""
     registers: list[Register] = []
     for csr in csrs:
@@ -77,8 +77,8 @@ def csr_registers(csrs: Iterable[Any]) -> tuple[Register, ...]:
 
 
 def whole_words(bridge: wishbone.Interface) -> tuple[wishbone.Interface, list[Any]]:
-    """A bus before `bridge`, LiteX's from Wishbone to CSRs, and the statements that join them: a store of less than a
-    word does nothing, where LiteX would take the bus's other bytes for the rest of the register."""
+    """A bus before `bridge`, LiteX's from Wishbone to CSRs, and the statements that connect them: a store of less than
+    a word does nothing, where LiteX would take the bus's other bytes for the rest of the register."""
     whole = wishbone.Interface(data_width=bridge.data_width, address_width=bridge.address_width,
                                addressing=bridge.addressing)
     all_bytes = (1 << len(whole.sel)) - 1

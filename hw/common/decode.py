@@ -9,8 +9,8 @@ from hw.common.regmap import Register, RegisterMap
 
 
 def at(register: Register, word: Any) -> Any:
-    """Whether `word`, an address in words, is of the register, or of an element of it. Of an array, number and stride
-    have to be powers of two, and its offset a multiple of its size."""
+    """Whether `word`, an address in words, is that of the register, or of an element of it. The number and stride of an
+    array have to be powers of two, and its offset a multiple of its size."""
     place = register.offset // 4
     if register.count == 1:
         return word == place
@@ -23,13 +23,13 @@ def at(register: Register, word: Any) -> Any:
 
 
 def index(register: Register, word: Any) -> Any:
-    """The number of the element of an array that `word` is of."""
+    """The index of the array element at `word`."""
     low = (register.stride // 4).bit_length() - 1
     return word[low:low + (register.count - 1).bit_length()]
 
 
 def fields_record(register: Register) -> Record:
-    """A record of a register's fields, with their reset values. They have to follow each other from bit 0."""
+    """A record of a register's fields, with their reset values. They have to be contiguous from bit 0."""
     record = Record([(part.name.lower(), part.width) for part in register.fields], name=register.name.lower())
     assert len(record) == register.fields[-1].lsb + register.fields[-1].width, f"{register.name} has gaps"
     for part in register.fields:
@@ -38,7 +38,7 @@ def fields_record(register: Register) -> Record:
 
 
 def packed(register: Register, *values: Any) -> Any:
-    """A register's value of those of its fields, in the order of their declaration, or of the whole of one without
+    """A register's value from those of its fields, in the order of their declaration, or from one value if it has no
     fields."""
     if not register.fields:
         value, = values
@@ -60,8 +60,8 @@ class Decoder:
     """The registers of a map at a bus of 32 bits.
 
     access: there is an access in this cycle. word: its address in words. write, select, data: it is a store, of these
-    bytes of this. where: by a register's name, what has to hold besides for it to be meant, where several share an
-    offset."""
+    bytes of this. where: by a register's name, an additional condition for an access to be to it, where several share
+    an offset."""
 
     def __init__(self, registers: RegisterMap, access: Any, word: Any, write: Any, select: Any, data: Any,
                  where: dict[str, Any] | None = None):
@@ -75,13 +75,13 @@ class Decoder:
         return here & self.where[name] if name in self.where else here
 
     def reads(self, name: str) -> Any:
-        """Whether it is read in this cycle. KeyError for one that cannot be."""
+        """Whether it is read in this cycle. KeyError for one that cannot be read."""
         self.check(name, "wo", "read")
         return self.here(name) & ~self.write
 
     def writes(self, name: str) -> Any:
         """Whether it is written in this cycle, with all the bytes in which it has fields. KeyError for one that cannot
-        be."""
+        be written."""
         self.check(name, "ro", "written")
         return self.here(name) & self.write & self.registers[name].stored(self.select)
 
@@ -90,17 +90,17 @@ class Decoder:
             raise KeyError(f"{self.registers.name}: {name} is not {what}")
 
     def field(self, name: str, field: str) -> Any:
-        """The bits of a store that are a register's field."""
+        """The bits of a store that belong to a register's field."""
         return self.data[self.registers[name][field].bits]
 
     def value(self, name: str) -> Any:
-        """The bits of a store that are the register's, of one whose fields follow each other from bit 0."""
+        """The bits of a store that belong to the register, whose fields are contiguous from bit 0."""
         register = self.registers[name]
         return self.data[:register.mask.bit_length()]
 
     def given(self, into: Signal, **values: Any) -> Any:
-        """The statement that puts what an access reads into `into`: `values` has each register that can be read, a
-        value or a tuple of one for each field. What is read where several share an offset is the first one's, unless
+        """The statement that puts the value that an access reads into `into`: `values` has each register that can be
+        read, a value or a tuple of one for each field. Where several share an offset, the first one is read, unless
         `where` of another holds. ValueError if one is missing, or is too many."""
         readable = [register for register in self.registers.registers if register.access != "wo"]
         if wrong := {register.name for register in readable} ^ set(values):

@@ -10,7 +10,7 @@ from hw.common.memory import block_ram
 class BlockFIFO(LiteXModule):
     """As LiteX's stream.SyncFIFO, cycle for cycle, for payloads so wide that it would take many look-up tables.
 
-    layout: of the payload; `first` and `last` are not carried. depth: words there is room for, a power of two."""
+    layout: of the payload; `first` and `last` are not carried. depth: its capacity in words, a power of two."""
     def __init__(self, layout, depth):
         self.sink   = stream.Endpoint(layout)
         self.source = stream.Endpoint(layout)
@@ -20,7 +20,7 @@ class BlockFIFO(LiteXModule):
 
         memory = block_ram(Memory(len(self.sink.payload.raw_bits()), depth))
         fill = memory.get_port(write_capable=True)
-        head = memory.get_port()  # reads the head to come, and what is written to it just now
+        head = memory.get_port()  # reads the next head, and what is being written to it
         self.specials += memory, fill, head
 
         produce = Signal(max=depth)

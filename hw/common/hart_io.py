@@ -34,5 +34,5 @@ hart_io_layout = [
 
 
 def HartIO(name=None):
-    """A new record of `hart_io_layout`; `a.connect(b)` joins master a to slave b."""
+    """A new record of `hart_io_layout`; `a.connect(b)` connects master a to slave b."""
     return Record(hart_io_layout, name=name)

@@ -16,29 +16,29 @@ from migen.genlib.fsm import FSM
 
 Register: TypeAlias = Any    # Signal | str; Migen has no types
 
-# Cycles in which the registers that follow others are right again, and what those cause has been done.
+# Cycles until the registers that follow others are right again, and their effects are complete.
 SETTLE_CYCLES = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """Grows by the same step in every cycle. Something happens in the cycle in which it has reached one of `alarms`,
-    registers, coming from below; else nothing depends on it."""
+    """Grows by the same step in every cycle. Something happens in the cycle in which it reaches one of `alarms`,
+    registers, from below; otherwise nothing depends on it."""
     register: Register
     alarms: tuple[Register, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Countdown:
-    """Goes down by one in every cycle, or stands still. Something happens in the cycle in which it is at `end`."""
+    """Counts down by one in every cycle, or keeps its value. Something happens in the cycle in which it is at `end`."""
     register: Register
     end: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class BitTimer:
-    """A countdown to 0 that begins anew at `period` - 1, a register; what it does means nothing while `fsm` is in the
-    state `rest`."""
+    """A countdown to 0 that restarts at `period` - 1, a register; its value does not matter while `fsm` is in the state
+    `rest`."""
     register: Signal
     period: Signal
     fsm: FSM
@@ -47,12 +47,12 @@ class BitTimer:
 
 @dataclass(frozen=True, eq=False)
 class Still:
-    """Something is going to happen while one of these is not 0, though they may not change for some cycles."""
+    """Something will happen while one of these is not 0, though they may not change for some cycles."""
     registers: tuple[Register, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Follows:
-    """Takes its value, `SETTLE_CYCLES` later at most, from what runs freely and from what stands still, and causes
-    nothing but that while nothing happens, whatever its value."""
+    """Follows, within `SETTLE_CYCLES`, registers that run freely and registers that keep their values; while nothing
+    happens it has no other effect, whatever its value."""
     registers: tuple[Register, ...]

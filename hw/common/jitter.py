@@ -10,13 +10,13 @@ class Jitter(LiteXModule):
     """Uniform random numbers from 0 to `bound`, the high half of a 32-bit xorshift register scaled by a multiplier.
 
     The register is Marsaglia's generator (Xorshift RNGs, J. Stat. Software 8(14), 2003; shifts 13, 17, 5), which is a
-    linear feedback shift register that moves 32 places at once. It advances only when a number is taken, so the n-th
+    linear feedback shift register that shifts 32 places at once. It advances only when a number is taken, so the n-th
     number depends on the seed alone.
     """
     def __init__(self, salt):
         self.seed  = Signal(32)             # i: loaded combined with `salt`
-        self.load  = Signal()               # i: pulse: begin anew from `seed`
-        self.bound = Signal(WIDTH)          # i: the greatest number wanted
+        self.load  = Signal()               # i: pulse: restart from `seed`
+        self.bound = Signal(WIDTH)          # i: the greatest number
         self.take  = Signal()               # i: pulse: `value` is used in this cycle
         self.value = Signal(WIDTH)          # o: the next number
 
@@ -27,7 +27,7 @@ class Jitter(LiteXModule):
         second = Signal(32)
         seeded = Signal(32)
         range_ = Signal(WIDTH + 1)
-        scaled = Signal(2 * WIDTH + 1)  # Verilog makes a product as wide as where it goes
+        scaled = Signal(2 * WIDTH + 1)  # in Verilog a product is as wide as its target
         self.comb += [
             range_.eq(self.bound + 1),
             scaled.eq(state[WIDTH:] * range_),

@@ -33,7 +33,7 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """The field's bits in place: a register's value is taken apart by `(value & mask) >> lsb`."""
+        """The field's bits in place: its value in a register is `(value & mask) >> lsb`."""
         return (1 << self.width) - 1 << self.lsb
 
     @property
@@ -84,12 +84,12 @@ class Register:
 
     @property
     def mask(self) -> int:
-        """The bits that mean something; the others are reserved."""
+        """The bits that have a meaning; the others are reserved."""
         return sum(part.mask for part in self.fields) if self.fields else (1 << WIDTH) - 1
 
     @property
     def lanes(self) -> int:
-        """The bytes in which it has fields, a bit each: a store of fewer is none (`stored`)."""
+        """The bytes in which it has fields, a bit each: a store of fewer has no effect (`stored`)."""
         return sum(1 << byte for byte in range(WIDTH // 8) if self.mask >> 8 * byte & 0xff)
 
     def stored(self, select: Any) -> Any:
@@ -97,7 +97,7 @@ class Register:
         return (select & self.lanes) == self.lanes
 
     def resetting_to(self, value: int) -> "Register":
-        """The same register of a build in which it resets to `value`."""
+        """The same register in a build in which it resets to `value`."""
         return replace(self, reset=value, fields=tuple(replace(part, reset=part.get(value)) for part in self.fields))
 
     def __getitem__(self, name: str) -> Field:
@@ -107,7 +107,7 @@ class Register:
         raise KeyError(f"register {self.name} has no field {name}")
 
     def pack(self, **values: int) -> int:
-        """The value with these fields; the others are 0. KeyError for a field there is not, ValueError for a value that
+        """The value with these fields; the others are 0. KeyError for an unknown field, ValueError for a value that
         does not fit."""
         return sum(self[name].put(value) for name, value in values.items())
 
@@ -159,14 +159,14 @@ class RegisterMap:
         raise KeyError(f"{self.name} has no register {name}")
 
     def with_resets(self, **values: int) -> "RegisterMap":
-        """The map of a build whose registers of these names reset to these values; KeyError for one there is not."""
+        """The map of a build whose registers of these names reset to these values; KeyError for an unknown one."""
         for name in values:
             self[name]
         return replace(self, registers=tuple(register.resetting_to(values[register.name]) if register.name in values
                                              else register for register in self.registers))
 
     def places(self):
-        """Yield (byte offset, unique name) of every place where a register answers."""
+        """Yield (byte offset, unique name) of every offset at which a register answers."""
         for register in self.registers:
             for i in range(register.count):
                 yield register.at(i), f"{register.name}[{i}]" if register.count > 1 else register.name

@@ -17,7 +17,7 @@ class DevicePort(LiteDRAMNativePort):
     """A LiteDRAM native port (the device is its master) into the harts' coherent memory.
 
     Addresses are 64-bit words from the start of main RAM. `busy` is 1 while a write is not visible to all harts yet,
-    from the cycle after its command was taken: a device that has written raises its interrupt when it is 0."""
+    from the cycle after its command was taken: a device that has written raises its interrupt once it is 0."""
     def __init__(self):
         super().__init__("both", DEVICE_ADDRESS_WIDTH, 64)
         self.busy = Signal()
@@ -87,14 +87,14 @@ class InterlockCluster(litex_cpu.CPU):
         self.memory_buses = [self.ibus, self.dbus]
 
     def set_reset_address(self, reset_address):
-        """Where every hart begins; LiteX calls this."""
+        """Sets where every hart begins; LiteX calls this."""
         if reset_address != self.parameters.reset_vector:
             built = self.parameters.reset_vector
             raise ValueError(f"the cluster is built to start at {built:#x}, not {reset_address:#x}")
         self.reset_address = reset_address
 
     def add_soc_components(self, soc):
-        """Tell software what it runs on."""
+        """Describe the hardware to software."""
         soc.add_config("CPU_COUNT", self.parameters.harts)
         soc.add_config("CPU_ISA", "rv32ima_zicsr_zifencei")
         soc.add_config("CPU_MMU", "sv32")
@@ -158,7 +158,7 @@ class InterlockCluster(litex_cpu.CPU):
         return ports
 
     def hart_ports(self):
-        """Each hart's own port, and what it tells of what it does."""
+        """Each hart's own port, and its probe."""
         ports = {}
         for h, (io, probe) in enumerate(zip(self.hart_io, self.probe, strict=True)):
             ports |= {

@@ -20,11 +20,11 @@ from support.cache import REPO, build_root, cached
 from support.parameters.machine import MACHINE, default
 
 SCALA = Path(__file__).parent / "scala"
-# Every file that is fetched must have the checksum that its repository states; of those that a generator runs with, the
-# SHA-256 stands here as well.
+# Every fetched file must have the checksum that its repository states; those that a generator runs with must also have
+# the SHA-256 given here.
 MAVEN = ("mvn", "--batch-mode", "--strict-checksums")
 JARS = Path(__file__).parent / "jars.sha256"
-# A generator lives for seconds, in which neither C2 nor a parallel collector earns what it costs.
+# A generator runs for seconds, in which neither C2 nor a parallel collector pays off.
 JAVA = ("java", "-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 NETLIST = "InterlockCluster.v"
 UTF8 = {"LC_ALL": "C.UTF-8"}    # under C, Java does not start in a folder whose path has non-ASCII letters
@@ -35,12 +35,12 @@ WAY_BYTES = (1024, 2048, 4096)  # at most a page: the line is looked up while it
 
 
 class ToolError(RuntimeError):
-    """A tool that the generator needs is missing, too old or failed; the message is one line that names the mend."""
+    """A tool that the generator needs is missing, too old or failed; the message is one line that names the remedy."""
 
 
 @dataclass(frozen=True)
 class ClusterParameters:
-    """What a cluster is built with. ValueError, one line, for what cannot be built."""
+    """A cluster's parameters. ValueError, one line, for a cluster that cannot be built."""
 
     harts: int = default("harts")
     reset_vector: int = 0
@@ -88,7 +88,7 @@ REWRITES = (
     Rewrite("ip/fpu/FpuCore.scala", ".getDrivingReg", ".getDrivingReg()", 2),
     Rewrite("ip/DataCache.scala", "def clearAll()", "def clearFlags()"),
     Rewrite("plugin/DBusCachedPlugin.scala", "fence.clearAll()", "fence.clearFlags()"),
-    # I/O stores wait for their response, except in the trace window, and report an error of theirs.
+    # I/O stores wait for their response, except in the trace window, and report its error.
     Rewrite("ip/DataCache.scala", "val waitResponse = !request.wr\n",
             "val waitResponse = !request.wr || ioStoreWaits\n"),
     Rewrite("ip/DataCache.scala", "    val bypassCache = mmuRsp.isIoAccess || isExternalLsrc || isExternalAmo\n",
@@ -107,15 +107,15 @@ REWRITES = (
             "} elsewhen(mmuRsp.isIoAccess || isExternalLsrc || loadPastCache) {"),
     Rewrite("ip/DataCache.scala", "    when(done){\n      valid := False\n",
             "    when(done){\n      valid := False\n      stageB.refilled := True\n"),
-    # The load of an AMO selects no byte, so that the exclusive monitor knows it.
+    # The load of an AMO selects no byte, so that the exclusive monitor recognises it.
     Rewrite("ip/DataCache.scala", "          is(LR_CMD){\n            io.mem.cmd.valid := True\n",
             "          is(LR_CMD){\n            io.mem.cmd.valid := True\n            io.mem.cmd.mask := 0\n"),
     # An error in the last beat of a line does not spoil the next line.
     Rewrite("ip/InstructionCache.scala", "hadError.setWhen(io.mem.rsp.error)\n",
             "hadError.setWhen(io.mem.rsp.error && wordIndex =/= wordIndex.maxValue)\n"),
-    # FENCE.I empties the instruction cache from execute, where FenceIPlugin holds it.
+    # FENCE.I flushes the instruction cache from execute, where FenceIPlugin holds it.
     Rewrite("plugin/IBusCachedPlugin.scala", "val flushStage = decode\n", "val flushStage = execute\n"),
-    # MPRV accesses are checked with the privilege they are made for.
+    # MPRV accesses are checked with the effective privilege.
     Rewrite("plugin/MmuPlugin.scala",
             "        val requireMmuLockup = toRsp(requireMmuLockupCalc, requireMmuLockupCmd)\n",
             "        val requireMmuLockup = toRsp(requireMmuLockupCalc, requireMmuLockupCmd)\n"
@@ -126,7 +126,7 @@ REWRITES = (
     Rewrite("plugin/MmuPlugin.scala", "cacheLine.allowUser && privilegeService.isSupervisor() && !csr.status.sum || "
             "!cacheLine.allowUser && privilegeService.isUser())",
             "cacheLine.allowUser && asSupervisor && !csr.status.sum || !cacheLine.allowUser && asUser)"),
-    # The ways of a set are filled in turn, not by a counter that runs on its own.
+    # The ways of a set are filled in turn, not by a free-running counter.
     Rewrite("ip/InstructionCache.scala", "    val wayToAllocate = Counter(wayCount, !valid)\n",
             "    val wayToAllocate = if(wayCount == 1) U(0, 0 bits) else interlock.WayOfSet(wayCount, wayLineCount, "
             "address(lineRange), flushCounter, fire)\n"),
@@ -190,7 +190,7 @@ def rewritten(path: str, text: str) -> str:
 
 
 def _run(command: list[str], log: Path, what: str, cwd: Path = REPO) -> None:
-    """Run `command` with its output in `log`; ToolError with the first line that tells of an error if it fails."""
+    """Run `command` with its output in `log`; ToolError with the first line that reports an error if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "w") as output:
         status = subprocess.run(command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT,
@@ -222,7 +222,7 @@ def check_tools(run: Callable = subprocess.run) -> None:
 
 
 def compile_generator() -> Path:
-    """The compiled generator: a folder with `classes` and the jars it needs in `jars`. Made once for all clusters."""
+    """The compiled generator: a folder with `classes` and the jars it needs in `jars`. Built once for all clusters."""
     sources = vexriscv_sources()
     texts = {path: rewritten(path, file.read_text()) for path, file in sources.items()}
 

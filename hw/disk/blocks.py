@@ -13,18 +13,18 @@ BUFFER_WORDS = 1024         # as much as the controller's programmed I/O takes a
 
 
 class BlockBuffer(LiteXModule):
-    """Words of 64 bits, for one direction at a time: what comes from the card goes on when its block is found good."""
+    """Words of 64 bits, for one direction at a time: data from the card is passed on once its block is found good."""
     def __init__(self):
         self.writing = writing = Signal()   # i: they are for the card
         self.puts    = puts    = Signal()   # i: `word` comes
         self.goes    = goes    = Signal()   # i: `first` goes
-        self.keeps   = keeps   = Signal()   # i: what is in the buffer may go on
-        self.drops   = drops   = Signal()   # i: what may not go on is forgotten
+        self.keeps   = keeps   = Signal()   # i: the buffer's content may be passed on
+        self.drops   = drops   = Signal()   # i: the rest of it is dropped
         self.clear   = clear   = Signal()   # i
         self.waits   = waits   = Signal()   # o: `first` has not gone
         self.empty   = empty   = Signal()   # o
         self.room    = room    = Signal(max=2 * BUFFER_WORDS)   # o: words that fit,
-        self.ready   = ready   = Signal(max=2 * BUFFER_WORDS)   # o: and that are there
+        self.ready   = ready   = Signal(max=2 * BUFFER_WORDS)   # o: and words that are in it
 
         # # #
 
@@ -34,7 +34,7 @@ class BlockBuffer(LiteXModule):
         self.specials += memory, fill, head
         self.word, self.first = fill.dat_w, head.dat_r
         written   = Signal(max=2 * BUFFER_WORDS)    # words ever, modulo
-        given     = Signal(max=2 * BUFFER_WORDS)    # of them, which may go on
+        given     = Signal(max=2 * BUFFER_WORDS)    # of them, those that may be passed on
         fetched   = Signal(max=2 * BUFFER_WORDS)
         fetches   = Signal()
         self.comb += [
@@ -65,13 +65,13 @@ class BlockBuffer(LiteXModule):
 class Block(LiteXModule):
     """A block, to the card or from it, between the pins and the buffer.
 
-    busy_cycles: for which a card is waited for that is busy."""
+    busy_cycles: the time-out for a busy card."""
     def __init__(self, pins, buffer, busy_cycles):
         self.begins = Signal()      # i: for a cycle: one is moved
-        self.over   = Signal()      # o: it has come, or gone
-        self.how    = Signal(3)     # o: FAULTS, but for its CRC
+        self.over   = Signal()      # o: it has been read, or written
+        self.how    = Signal(3)     # o: FAULTS, except its CRC
         self.sums   = [Signal(16, name=f"crc16_{n}") for n in range(4)]      # o: of the lines, with their CRC
-        self.came   = Signal()      # o: for a cycle, behind one that came
+        self.came   = Signal()      # o: for a cycle, after one that was read
 
         # # #
 
@@ -87,7 +87,7 @@ class Block(LiteXModule):
         self.follow(pins, buffer, busy_cycles)
 
     def join(self, pins, buffer):
-        """Bytes between pins and converters, with the CRC behind them."""
+        """Bytes between pins and converters, followed by the CRC."""
         byte, in_data, place, moves, up, down = Signal(8), Signal(), self.place, self.moves, self.up, self.down
         receiving, sending, sums, datar, dataw = self.receiving, self.sending, self.sums, pins.datar, pins.dataw
         self.comb += [
@@ -105,7 +105,7 @@ class Block(LiteXModule):
                 moves.eq(datar.source.valid & (datar.source.status != SDCARD_STREAM_STATUS_TIMEOUT)),
                 up.sink.valid.eq(moves & in_data)
             ).Elif(sending,
-                # The remainder is what leaves with each clock, line by line: adding it to itself leaves zeroes.
+                # The remainder leaves with each clock, line by line: adding it to itself leaves zeroes.
                 byte.eq(Mux(in_data, down.source.data,
                             Cat(*(remainder[14] for remainder in sums), *(remainder[15] for remainder in sums)))),
                 down.sink.valid.eq(buffer.waits),
@@ -122,7 +122,7 @@ class Block(LiteXModule):
         )
 
     def follow(self, pins, buffer, busy_cycles):
-        """When the block is over, and how it went."""
+        """The block's end and its result."""
         place, moves, timer, was_high = self.place, self.moves, self.timer, self.was_high
         receiving, sending, over, how, datar, dataw = (self.receiving, self.sending, self.over, self.how, pins.datar,
                                                        pins.dataw)

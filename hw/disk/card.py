@@ -21,23 +21,23 @@ FAULTS = {"NONE": 0, "NO_ANSWER": 1, "ANSWER": 2, "CARD": 3, "NO_DATA": 4, "DATA
 
 # Of the SD specification, part 1 (physical layer, simplified), 4.7.4.
 STOP, SEND_STATUS, READ_SINGLE, READ_MULTIPLE, WRITE_SINGLE, WRITE_MULTIPLE = 12, 13, 17, 18, 24, 25
-# Bits of a card's status (4.10.1) that tell of the command that it is in, or of the data before: OUT_OF_RANGE to
-# WP_VIOLATION, LOCK_UNLOCK_FAILED, CARD_ECC_FAILED, CC_ERROR, ERROR. Two others tell of the command before, which had
-# no answer then.
+# Bits of a card's status (4.10.1) that concern the current command, or the data before: OUT_OF_RANGE to WP_VIOLATION,
+# LOCK_UNLOCK_FAILED, CARD_ECC_FAILED, CC_ERROR, ERROR. Two others concern the command before, which had no answer
+# then.
 CARD_ERRORS = 0xfd38_0000
-CRC_BYTES = 8               # behind a block on four lines, 16 bits each
+CRC_BYTES = 8               # after a block on four lines, 16 bits each
 WAKE_BYTES = 10             # 80 clocks: a card asks for 74 before the first command (6.4.1)
-# Behind an answer LiteSDCard holds the command line high for 8 clocks and does not wait for their end: a command that
-# begins meanwhile is lost in them. And a card wants 8 clocks of peace (4.12.4).
+# After an answer LiteSDCard holds the command line high for 8 clocks and does not wait for their end: a command that
+# begins meanwhile is lost in them. And a card needs 8 idle clocks (4.12.4).
 GAP_CLOCKS = 16
-# Behind the last block that is read it gives the card 40 clocks: each byte of a command would be a bit longer in them.
+# After the last block of a read it gives the card 40 clocks: each byte of a command would be a bit longer in them.
 BLOCK_CLOCKS = 40
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a card is waited for, seconds. The longest of what the specification allows, and some more: 64 clocks
-    until an answer at 400 kHz, 100 ms for data, 500 ms for what is written (4.6.2, 4.12.1)."""
+    """Time-outs for a card, in seconds. The longest that the specification allows, and some more: 64 clocks until an
+    answer at 400 kHz, 100 ms for data, 500 ms for writes (4.6.2, 4.12.1)."""
 
     answer: float = 0.002
     data: float = 0.25
@@ -45,8 +45,8 @@ class Patience:
 
 
 def crc(remainder, bits, polynomial):
-    """The remainder behind `bits`, a list with the first one first, of which `remainder` was what came before: a list
-    of expressions, low bit first."""
+    """The remainder after `bits`, a list with the first one first, with `remainder` as the remainder before them: a
+    list of expressions, low bit first."""
     remainder = list(remainder)
     for bit in bits:
         feedback = bit ^ remainder[-1]
@@ -56,16 +56,16 @@ def crc(remainder, bits, polynomial):
 
 
 class CardPins(LiteXModule):
-    """LiteSDCard's PHY, of its parts: with the pads' class and all times to choose, and data that can be given up.
+    """LiteSDCard's PHY, from its parts: with a choice of the pads' class and all times, and data that can be aborted.
 
     io: a class as litesdcard.phy.SDPHYIOGen, for `pads`."""
     def __init__(self, pads, clock_hz, io, patience):
         self.divider = Signal(9)
-        self.give_up = Signal()     # i: forget the block under way
+        self.give_up = Signal()     # i: drop the block under way
 
         # # #
 
-        # What has CSRs is kept out of LiteX's sight: the registers are the drive's.
+        # Modules with CSRs are hidden from LiteX: the registers are the drive's.
         clocker = SDPHYClocker()
         cmdw    = SDPHYCMDW()
         cmdr    = SDPHYCMDR(clock_hz, patience.answer, cmdw, patience.busy)
@@ -107,7 +107,7 @@ class CardPins(LiteXModule):
 
 
 class Commands(LiteXModule):
-    """A command to the card and its answer, one at a time, with the gap behind it. No command is begun in the gap.
+    """A command to the card and its answer, one at a time, with the gap after it. No command begins in the gap.
 
     `index`, `argument`, `kind` (ANSWER_KINDS), `checked` (the answer has index and CRC) and `wake` (80 clocks, and no
     command) hold while `go`, until `started`."""
@@ -121,18 +121,18 @@ class Commands(LiteXModule):
         self.block    = Signal()        # i: for a cycle: a block has come
         self.idle     = Signal()        # o: no command is under way, nor is one in its gap
         self.started  = Signal()        # o: for a cycle
-        self.sent     = Signal()        # o: for a cycle: the card has the command
-        self.done     = Signal()        # o: for a cycle: it has been answered, or will not be
+        self.sent     = Signal()        # o: for a cycle: the command has been sent
+        self.done     = Signal()        # o: for a cycle: it has been answered, or has timed out
         self.fault    = Signal(3)       # o: with `done`, and until the next one begins: FAULTS
         self.response = Signal(128)     # o: without its first byte, and of a short answer without its last
 
         # # #
 
-        self.count   = Signal(max=32)   # of the bytes sent, or come
+        self.count   = Signal(max=32)   # of the bytes sent, or received
         self.index_now, self.argument_now, self.kind_now = Signal(6), Signal(32), Signal(2)     # of the one under way
         self.checked_now, self.wake_now = Signal(), Signal()
         self.wrong   = Signal()         # so is its answer
-        self.sum7    = Signal(7)        # CRC of what was sent, or has come
+        self.sum7    = Signal(7)        # CRC of what was sent, or received
         self.byte    = Signal(8)
         self.adds    = Signal()         # the byte to it
         self.clears  = Signal()
@@ -216,7 +216,7 @@ class Commands(LiteXModule):
         )
 
     def add_answer(self, cmdr):
-        """The last byte of an answer that busy follows stays with LiteSDCard, and its CRC: what comes last is none."""
+        """LiteSDCard keeps the last byte of an answer before busy, and its CRC: the last one received is neither."""
         count, byte, kind, checked = self.count, self.byte, self.kind_now, self.checked_now
         long     = Signal()
         expected = Signal(8)

@@ -15,7 +15,7 @@ class DiskController(LiteXModule):
     """A controller of one drive.
 
     port: a native port of memory with `busy` (hw/cpu, "Device ports").
-    ram_bytes: of main RAM, a power of two: segments outside of it are refused."""
+    ram_bytes: of main RAM, a power of two: segments outside it are refused."""
     def __init__(self, port, ram_bytes):
         self.bus    = wishbone.Interface(data_width=32)   # registers; decodes the low 12 address bits
         self.irq    = Signal()                            # o: level: an enabled cause is pending
@@ -93,7 +93,7 @@ class DiskController(LiteXModule):
         ))
 
     def add_commands(self):
-        """What an access does."""
+        """The effects of an access."""
         pio, engine, registers = self.pio, self.engine, self.registers
         reads, writes, value = registers.reads, registers.writes, registers.value
         rings = engine.rings
@@ -111,7 +111,7 @@ class DiskController(LiteXModule):
         ]
 
     def add_writes(self):
-        """What a store leaves, if it is in range; of the rings only while they do not run."""
+        """The registers that stores set, if in range; those of the rings only while they do not run."""
         pio, rings, registers = self.pio, self.engine.rings, self.registers
         writes, value = registers.writes, registers.value
         cluster, log2, cycles = value("CLUSTER"), value("ENTRIES"), value("DATA_CYCLES")

@@ -10,17 +10,17 @@ from hw.disk.port import SharedPort
 from hw.disk.registers import CLUSTER_SECTORS
 from hw.disk.rings import Rings
 
-READ_WORDS = 3             # of a request, that are the controller's
+READ_WORDS = 3             # of a request, for the controller
 IN_WORDS = 64              # from the drive, on their way to memory
 ANSWERS_AHEAD = 4
 READ_AHEAD = 64            # from memory, on their way to the drive
-RESET_CYCLES = 8           # until what was on its way from the drive has come, and is thrown away
+RESET_CYCLES = 8           # until data in transit from the drive has come, and is dropped
 SLOT = [("pointer", 29), ("segments", 16), ("address", 27), ("words", 29), ("bad", 1)]   # of a request under way
 COMPLETION = [("tag", 4), ("status", 8), ("moved", 16)]
 
 
 class FromDrive(LiteXModule):
-    """What the drive sends, until it is wanted; a reset throws it away."""
+    """Buffers what the drive sends; a reset drops it."""
     def __init__(self, medium, reset, resetting):
         self.data    = data    = ResetInserter()(stream.SyncFIFO(DATA, IN_WORDS))
         self.answers = answers = ResetInserter()(stream.SyncFIFO(ANSWER, ANSWERS_AHEAD))
@@ -37,9 +37,9 @@ class FromDrive(LiteXModule):
 
 
 class Requests(LiteXModule):
-    """The requests under way: where in its segments each is, by tag, and the one that is worked on.
+    """The requests under way: the position of each in its segments, by tag, and the current one.
 
-    answer: what the drive says, of whose request `loaded` is."""
+    answer: the drive's, to whose request `loaded` belongs."""
     def __init__(self, answer):
         slots  = Memory(sum(width for _, width in SLOT), TAGS)
         lookup = slots.get_port(async_read=True)
@@ -47,8 +47,8 @@ class Requests(LiteXModule):
         self.specials += slots, lookup, update
         self.in_use = in_use = Signal(TAGS)
         self.loaded = loaded = Record(SLOT, name="loaded")
-        self.known  = known  = Signal()     # `answer` is of a request that is in use
-        self.update = update.we             # i: keep the one that is worked on
+        self.known  = known  = Signal()     # `answer` is for a request in use
+        self.update = update.we             # i: store the current one
 
         self.tag      = tag      = Signal(5)
         self.pointer  = pointer  = Signal(29)     # of the next segment's entry, in words of 64 bits
@@ -56,7 +56,7 @@ class Requests(LiteXModule):
         self.address  = address  = Signal(27)     # in it, in words from the start of main RAM
         self.words    = words    = Signal(29)     # left of it
         self.bad      = bad      = Signal()       # the segments were too few, or outside of main RAM
-        self.kept     = Signal()                  # the answer was of a request that is in use
+        self.kept     = Signal()                  # the answer was for a request in use
 
         # # #
 
@@ -69,7 +69,7 @@ class Requests(LiteXModule):
         ]
 
     def load(self, answer):
-        """Statements of the engine's state machine: the one of `answer` is worked on."""
+        """Statements of the engine's state machine: the request of `answer` becomes the current one."""
         known, loaded = self.known, self.loaded
         return [
             NextValue(self.tag, answer.tag),
@@ -83,10 +83,10 @@ class Requests(LiteXModule):
 
 
 class Request(LiteXModule):
-    """A request as it is fetched: `words`, and what they say."""
+    """A request as it is fetched: `words`, and their fields."""
     def __init__(self, in_use):
         self.words = request = Array(Signal(64, name=f"request_{n}") for n in range(READ_WORDS))
-        self.step  = Signal(max=READ_WORDS + 1)     # words asked for
+        self.step  = Signal(max=READ_WORDS + 1)     # words requested
         self.got   = Signal(max=READ_WORDS + 1)     # and come
         self.op    = operation(request[0][:8])
         self.tag   = request[0][16:32]
@@ -102,11 +102,11 @@ class Request(LiteXModule):
 
 
 class Segment(LiteXModule):
-    """A segment as memory gives it: address and length in bytes, of which the low 3 bits are taken as 0."""
+    """A segment as read from memory: address and length in bytes, of which the low 3 bits are taken as 0."""
     def __init__(self, segment, ram_bytes):
         self.start   = segment[3:30]        # in words from the start of main RAM
         self.words   = segment[35:64]
-        self.outside = outside = Signal()           # of main RAM, in part
+        self.outside = outside = Signal()           # partly outside main RAM
 
         # # #
 
@@ -121,14 +121,14 @@ class Segment(LiteXModule):
 
 
 class ToDrive(LiteXModule):
-    """Words that memory gives for the drive: those of the next `pending` reads."""
+    """Words read from memory for the drive: those of the next `pending` reads."""
     def __init__(self, medium, source, resetting):
-        self.pending = pending = Signal(max=READ_AHEAD + 1)   # words that were asked of memory for the drive
-        self.issue   = issue   = Signal()       # i: a word is asked for
+        self.pending = pending = Signal(max=READ_AHEAD + 1)   # words requested from memory for the drive
+        self.issue   = issue   = Signal()       # i: a word is requested
 
         # # #
 
-        to_drive = Signal()       # the word that memory gives is the drive's
+        to_drive = Signal()       # the word from memory is for the drive
         self.comb += [
             to_drive.eq(source.valid & (pending != 0)),
             If(pending != 0,
@@ -142,7 +142,7 @@ class ToDrive(LiteXModule):
 
 class Completions(LiteXModule):
     """The completion that is to be entered, and those that found the ring full: put aside, so that the drive's other
-    answers go on, one a tag at the most, as the tag is not free before."""
+    answers proceed; at most one per tag, as the tag is not free before."""
     def __init__(self, answer, loaded_bad, resetting):
         self.aside    = aside = ResetInserter()(stream.SyncFIFO(COMPLETION, TAGS))
         self.tag      = Signal(16)
@@ -162,7 +162,7 @@ class Completions(LiteXModule):
         ]
 
     def end(self, tag, status, moved, releases):
-        """Statements of the engine's state machine: this is to be entered."""
+        """Statements of the engine's state machine: this completion is to be entered."""
         return [
             NextValue(self.tag, tag),
             NextValue(self.status, status),
@@ -171,12 +171,12 @@ class Completions(LiteXModule):
         ]
 
     def word(self, lap):
-        """What stands in memory."""
+        """The completion's word in memory."""
         return Cat(self.tag, self.status, Constant(0, 7), lap, self.moved)
 
 
 class Engine(LiteXModule):
-    """The rings' side of the controller, and all that speaks with the drive.
+    """The rings' side of the controller, and all that communicates with the drive.
 
     port: a native port of memory with `busy` (hw/cpu, "Device ports"), addressed in words from the start of main RAM.
     ram_bytes: of main RAM, a power of two. medium: hw.disk.medium.Medium. pio: hw.disk.pio.ProgrammedIO."""
@@ -197,7 +197,7 @@ class Engine(LiteXModule):
         self.segment     = Segment(self.port.reader.source.data, ram_bytes)
         self.to_drive    = ToDrive(medium, self.port.reader.source, self.resetting)
         self.completions = Completions(answer, requests.loaded.bad, self.resetting)
-        self.left        = Signal(16)     # words of the drive's, of the answer that is worked on
+        self.left        = Signal(16)     # words of the drive's current answer
         self.inwards     = Signal()
         self.position    = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)       # in the buffer of programmed I/O
         self.follows     = Signal()       # its word is that of the cycle before
@@ -216,7 +216,7 @@ class Engine(LiteXModule):
         self.forget(pio)
 
     def choose(self, medium, pio):
-        """What comes next: a completion put aside, what the drive says, a command of programmed I/O, a request."""
+        """Chooses the next: a completion put aside, the drive's answer, a command of programmed I/O, a request."""
         rings, completions, aside = self.rings, self.completions, self.completions.aside
         self.fsm.act("IDLE",
             If(self.resetting,
@@ -245,7 +245,7 @@ class Engine(LiteXModule):
         )
 
     def serviceable(self, pio):
-        """Whether what the drive says can be done at once."""
+        """Whether the drive's answer can be served at once."""
         answer = self.answer
         serviceable = Signal()
         self.of_pio = of_pio = Signal()
@@ -264,7 +264,7 @@ class Engine(LiteXModule):
         return serviceable
 
     def serve(self, pio):
-        """Statements of the state machine that do what the drive says."""
+        """Statements of the state machine that serve the drive's answer."""
         answer, known, completions = self.answer, self.requests.known, self.completions
         return [
             *self.requests.load(answer),
@@ -284,7 +284,7 @@ class Engine(LiteXModule):
                 })
             ).Else(
                 If(~known,
-                    # Its data is let go, or is zeroes.
+                    # Its data is dropped, or is zeroes.
                     NextValue(self.stray, self.stray + 1)
                 ),
                 If(answer.kind == ANSWERS["DONE"],
@@ -301,7 +301,7 @@ class Engine(LiteXModule):
         ]
 
     def fetch(self, medium):
-        """A request is fetched, and the drive told."""
+        """Fetches a request, and sends it to the drive."""
         rings, requests, request = self.rings, self.requests, self.request
         reader, step, got = self.port.reader, self.request.step, self.request.got
         self.fsm.act("FETCH",
@@ -351,7 +351,7 @@ class Engine(LiteXModule):
         )
 
     def move(self, medium, ram_bytes):
-        """Data between drive and memory."""
+        """Moves data between drive and memory."""
         requests, reader, writer, left = self.requests, self.port.reader, self.port.writer, self.left
         pointer, segments, address, words = requests.pointer, requests.segments, requests.address, requests.words
         to_drive, source = self.to_drive, self.from_drive.data.source
@@ -404,7 +404,7 @@ class Engine(LiteXModule):
         self.move_nowhere(medium)
 
     def next_segment(self):
-        """The segment's entry comes behind the data that was asked for before."""
+        """The segment's entry comes after the data requested before."""
         requests, reader, segment = self.requests, self.port.reader, self.segment
         self.fsm.act("SEGMENT",
             If(self.to_drive.pending == 0,
@@ -421,7 +421,7 @@ class Engine(LiteXModule):
         )
 
     def move_nowhere(self, medium):
-        """What no segment is for is let go, or is zeroes."""
+        """Data without a segment is dropped, or is zeroes."""
         source, left = self.from_drive.data.source, self.left
         self.fsm.act("NOWHERE",
             If(self.resetting | (left == 0),
@@ -441,7 +441,7 @@ class Engine(LiteXModule):
         )
 
     def move_programmed(self, medium, pio):
-        """Data between drive and the buffer of programmed I/O."""
+        """Moves data between drive and the buffer of programmed I/O."""
         source = self.from_drive.data.source
         position, left, follows = self.position, self.left, self.follows
         self.comb += pio.index.eq(position)
@@ -483,7 +483,7 @@ class Engine(LiteXModule):
         )
 
     def complete(self):
-        """A request ends: there is room, and none of it goes while this comes."""
+        """A request ends: there is room, and no other completion takes it meanwhile."""
         rings, completions, writer, in_use = self.rings, self.completions, self.port.writer, self.requests.in_use
         self.fsm.act("COMPLETE",
             If(self.resetting,
@@ -509,7 +509,7 @@ class Engine(LiteXModule):
         )
 
     def forget(self, pio):
-        """Until memory has given and taken all that it was asked, and the drive's last words have come."""
+        """Waits until memory has done all its reads and writes, and the drive's last words have come."""
         rings, wait = self.rings, self.wait
         self.fsm.act("RESET",
             pio.clear.eq(1),

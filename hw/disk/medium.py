@@ -11,7 +11,7 @@ TAGS = 16                     # of requests through the rings; the one of progra
 
 OPERATIONS = {"READ": 0, "WRITE": 1, "FLUSH": 2, "DISCARD": 3, "SEEK": 4}
 ANSWERS = {"SEND": 0, "TAKE": 1, "DONE": 2}
-# Of a request. The drive says the first four, the controller MEMORY and TAG.
+# Of a request. The drive reports the first four, the controller MEMORY and TAG.
 STATUSES = {"OK": 0, "MEDIUM": 1, "RANGE": 2, "OPERATION": 3, "MEMORY": 4, "TAG": 5}
 
 OPERATION_BITS = 3
@@ -21,19 +21,19 @@ DATA = [("data", 8 * WORD_BYTES)]
 
 
 def operation(byte):
-    """The operation that the drive is told of a signal of 8 bits: what does not fit is none that there is."""
+    """The operation sent to the drive, from a signal of 8 bits: values that do not fit become an invalid one."""
     return Mux(byte[OPERATION_BITS:] != 0, (1 << OPERATION_BITS) - 1, byte[:OPERATION_BITS])
 
 
 class Medium(LiteXModule):
     """The streams to and from the drive.
 
-    `command` and `data_out` go to the drive, which takes them at once: it has room for a command of each tag, and asks
-    for data when it wants it. `ready` of `answer` and `data_in` hangs on registers alone."""
+    `command` and `data_out` go to the drive, which accepts them at once: it has room for a command of each tag, and
+    requests data when it is ready for it. `ready` of `answer` and `data_in` depends on registers alone."""
     def __init__(self):
         self.command  = stream.Endpoint(COMMAND)
         self.data_out = stream.Endpoint(DATA)
         self.answer   = stream.Endpoint(ANSWER)
         self.data_in  = stream.Endpoint(DATA)
-        self.reset    = Signal()     # to the drive, for one cycle: forget all that is under way
+        self.reset    = Signal()     # to the drive, for one cycle: drop all that is under way
         self.sectors  = Signal(32)   # from the drive: how many it has; 0: there is none

@@ -11,7 +11,7 @@ HALVES = 4     # of 16 bits in a word of the streams
 
 
 class ProgrammedIO(LiteXModule):
-    """One command at a time, whose data goes through a buffer that software and drive have by turns."""
+    """One command at a time, whose data goes through a buffer that software and drive own in turn."""
     def __init__(self):
         self.lba     = Signal(32)
         self.count   = Signal(16)
@@ -24,31 +24,31 @@ class ProgrammedIO(LiteXModule):
         self.drq     = Signal()
         self.data    = Signal()
         self.done    = Signal()
-        self.seen    = Signal()     # i: takes `done` back
+        self.seen    = Signal()     # i: clears `done`
         self.code    = Signal(8)
         self.moved   = Signal(16)
 
-        self.half    = Signal(16)   # o: what a read of DATA gives
+        self.half    = Signal(16)   # o: the value of a read of DATA
         self.take    = Signal()     # i: it was read
         self.put     = Signal()     # i: it is written
         self.given   = Signal(16)   # i: with this
 
-        # To the engine, which talks to the drive.
+        # To the engine, which communicates with the drive.
         self.asks    = Signal()     # o: the command is to be sent
         self.sent    = Signal()     # i: it was
         self.sent_op = Signal(3)    # o: as they were when the command began
         self.sent_lba     = Signal(32)
         self.sent_count   = Signal(16)
         self.sent_cluster = Signal(5)
-        self.free    = Signal()     # o: the buffer can take a cluster from the drive
+        self.free    = Signal()     # o: the buffer has room for a cluster from the drive
         self.filled  = Signal()     # o: the buffer has one for it
         self.index   = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)   # i: the word that the engine moves
         self.word_in = Signal(64)
         self.store   = Signal()     # i
-        self.word    = Signal(64)   # o: a cycle behind `index`
+        self.word    = Signal(64)   # o: a cycle after `index`
         self.arrived = Signal()     # i: the drive has sent a cluster of
         self.words   = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)   # i: so many words
-        self.emptied = Signal()     # i: the drive has taken the cluster
+        self.emptied = Signal()     # i: the drive has accepted the cluster
         self.ended   = Signal()     # i: the drive has ended the command, with
         self.end_code  = Signal(8)
         self.end_moved = Signal(16)
@@ -60,7 +60,7 @@ class ProgrammedIO(LiteXModule):
         self.add_command()
 
     def add_buffer(self):
-        """The memory, of which software has halves of words, and the engine words."""
+        """The memory, which software accesses by halves of words, and the engine by words."""
         words  = CLUSTER_SECTORS * SECTOR_WORDS
         memory = block_ram(Memory(64, words))
         fill   = memory.get_port(write_capable=True, we_granularity=16)
@@ -70,7 +70,7 @@ class ProgrammedIO(LiteXModule):
         self.halves  = Signal(max=HALVES * words + 1)   # of the cluster
         self.at      = at      = Signal(max=HALVES * words)
         self.left    = Signal(16)                       # sectors of a write that are not in the buffer yet
-        self.piece   = Signal(5)                        # of them, what comes next
+        self.piece   = Signal(5)                        # of them, the next transfer
         self.going   = going   = Signal()               # the buffer is being filled or emptied by software
         self.last    = Signal()
         self.writing = writing = Signal()
@@ -84,7 +84,7 @@ class ProgrammedIO(LiteXModule):
                           for n in range(HALVES)}),
             If(self.drq,
                 fill.adr.eq(at[2:]),
-                fill.dat_w.eq(Replicate(self.given, HALVES)),    # of which one is written
+                fill.dat_w.eq(Replicate(self.given, HALVES)),    # only one of them is written
                 fill.we.eq(Mux(going & writing, 1 << at[:2], 0)),
             ).Else(
                 fill.adr.eq(self.index),
@@ -133,7 +133,7 @@ class ProgrammedIO(LiteXModule):
         ]
 
     def add_command(self):
-        """Its end, its begin, and that it is forgotten: each counts more than what the buffer does."""
+        """Its end, its begin, and its abort: each overrides the buffer's state changes."""
         self.sync += [
             If(self.ended,
                 self.busy.eq(0),

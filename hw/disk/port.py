@@ -9,11 +9,11 @@ WRITES_AHEAD = 16
 
 
 class SharedPort(LiteXModule):
-    """A writer and a reader, LiteDRAM's, of which one at a time asks for something.
+    """A writer and a reader, LiteDRAM's, only one of which makes requests at a time.
 
-    port: a native port of memory with `busy` (hw/cpu, "Device ports"). read_ahead: words that the reader keeps."""
+    port: a native port of memory with `busy` (hw/cpu, "Device ports"). read_ahead: words that the reader buffers."""
     def __init__(self, port, read_ahead):
-        self.visible = Signal()     # o: all that was written is in memory, for all harts to see
+        self.visible = Signal()     # o: all writes are visible to all harts
 
         # # #
 

@@ -10,9 +10,9 @@ REQUEST_WORDS = 4          # of 64 bits in a request, of which the last is softw
 
 
 class Rings(LiteXModule):
-    """Counters that software writes go on, and not beyond what there is. Differences are modulo 2^16.
+    """Software's writes only advance the counters, within their limits. Differences are modulo 2^16.
 
-    The controller moves `sq_head` and `cq_tail` itself. ram_bytes: of main RAM, a power of two."""
+    The controller advances `sq_head` and `cq_tail` itself. ram_bytes: of main RAM, a power of two."""
     def __init__(self, ram_bytes):
         self.sq_base = Signal(32)
         self.cq_base = Signal(32)
@@ -24,22 +24,22 @@ class Rings(LiteXModule):
         self.count   = Signal(16)    # i: written
         self.enters  = Signal()      # ... as the tail of the requests,
         self.takes   = Signal()      # ... as the head of the completions
-        self.running = Signal()      # o: requests have been entered: the rings stay where they are
+        self.running = Signal()      # o: requests have been entered: the rings keep their places
         self.resetting = Signal()    # i: writes are ignored
-        self.visible = Signal()      # i: a completion is in memory, perhaps, and not counted
+        self.visible = Signal()      # i: a completion may be in memory, and is not counted
         self.mask    = mask = Signal(MOST_ENTRIES_LOG2)
         self.full    = Signal()      # o: there is no room for a completion
         self.lap     = Signal()      # o: bit 7 of the next one
 
         # # #
 
-        inside = Signal()           # both rings are, wholly
+        inside = Signal()           # both rings are wholly inside
         entry  = Signal(16)
-        waiting, room, more = Signal(16), Signal(16), Signal(16)    # requests: entered, that fit, that are to be
-        there, taken = Signal(16), Signal(16)                       # completions: in memory, that are to be taken
+        waiting, room, more = Signal(16), Signal(16), Signal(16)    # requests: entered, that fit, to be entered
+        there, taken = Signal(16), Signal(16)                       # completions: in memory, to be taken
 
         def ring_inside(base, entry_words):
-            """The rest of main RAM from `base` on has room for the ring."""
+            """Whether main RAM from `base` on has room for the ring."""
             bits = ram_bytes.bit_length() - 1
             return in_main_ram(base[3:], ram_bytes) & (
                 base[3:bits] + ((mask + 1) * entry_words) <= 1 << bits - 3)
@@ -67,9 +67,9 @@ class Rings(LiteXModule):
         ]
 
     def request_address(self, word):
-        """That of a word of the request that is fetched next, in words from the start of main RAM."""
+        """The address of a word of the next request, in words from the start of main RAM."""
         return self.sq_base[3:30] + (((self.sq_head & self.mask) << 2) + word)
 
     def completion_address(self):
-        """That of the next completion, likewise."""
+        """The address of the next completion, likewise."""
         return self.cq_base[3:30] + (self.cq_tail & self.mask)

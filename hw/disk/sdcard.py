@@ -29,15 +29,15 @@ SHORT, BUSY = ANSWER_KINDS["SHORT"], ANSWER_KINDS["BUSY"]
 
 
 class Request(LiteXModule):
-    """The request that is worked on, and how far it is."""
+    """The current request, and its progress."""
     def __init__(self):
         self.op      = op = Signal(3)
         self.tag     = Signal(5)
         self.burst   = Signal(5)
         self.sector  = Signal(32)
-        self.left    = Signal(16)       # sectors that have not been moved
-        self.moved   = Signal(16)       # that the controller has, or the card
-        self.piece   = Signal(5)        # that came and have not been sent on, or are taken and not written
+        self.left    = Signal(16)       # sectors not yet moved
+        self.moved   = Signal(16)       # sectors that the controller has, or the card
+        self.piece   = Signal(5)        # read and not yet sent on, or accepted and not yet written
         self.many    = Signal()
         self.ordered = Signal()         # the card has the command
         self.status  = Signal(8)
@@ -56,7 +56,7 @@ class Request(LiteXModule):
         ]
 
     def load(self, first):
-        """Statements of the drive's state machine: the command `first` is the one."""
+        """Statements of the drive's state machine: the command `first` becomes the current one."""
         return [
             NextValue(self.moved, 0),
             NextValue(self.piece, 0),
@@ -74,8 +74,8 @@ class Request(LiteXModule):
 class SDCardDrive(LiteXModule):
     """The drive of the controller whose `medium` (hw.disk.medium) this is: the card at `pads`.
 
-    Software wakes the card with commands of its own, and then says how many sectors there are: from then on it is a
-    drive, which serves its requests one after the other. `io` as of CardPins."""
+    Software wakes the card with commands of its own, and then sets the number of sectors: from then on it is a drive,
+    which serves its requests one after the other. `io` as in CardPins."""
     def __init__(self, medium, pads, clock_hz, io, patience=PATIENCE, gap=GAP_CLOCKS):
         self.add_registers()
 
@@ -91,9 +91,9 @@ class SDCardDrive(LiteXModule):
         self.asked    = Signal()        # software's command waits
         self.ask      = Record([("argument", 32), *((field.name, field.size) for field in self.command.fields.fields)])
         self.mine     = Signal()        # the command under way is software's
-        self.owed     = Signal(max=BUFFER_WORDS + 1)     # words that were asked for and have not come
-        self.takes    = Signal()        # data is asked for
-        # The card may be in the midst of data: it is, from one to the other.
+        self.owed     = Signal(max=BUFFER_WORDS + 1)     # words that were requested and have not come
+        self.takes    = Signal()        # data is requested
+        # The card may be transferring data: it is, from one of these to the other.
         self.under_way, self.begins_work, self.ends_work = Signal(), Signal(), Signal()
         self.fails    = Signal()
         self.why      = Signal(3)
@@ -144,7 +144,7 @@ class SDCardDrive(LiteXModule):
         ])
 
     def serve_software(self):
-        """Software's command, and how its last one went."""
+        """Software's command, and the result of its last one."""
         commands, asked, mine, fault = self.commands, self.asked, self.mine, Signal(3)
         begins = self.fsm.ongoing("IDLE") & asked & commands.started
         self.comb += [
@@ -184,7 +184,7 @@ class SDCardDrive(LiteXModule):
         ]
 
     def keep_account(self, medium):
-        """Words that are owed, whether the card is in the midst of data, and what failed."""
+        """Outstanding words, whether the card is transferring data, and failures."""
         self.comb += self.card_bad.eq((self.commands.response[:32] & CARD_ERRORS) != 0)
         self.sync += [
             If(self.buffer.clear,
@@ -218,11 +218,11 @@ class SDCardDrive(LiteXModule):
         self.fsm.act(state + "-LOOK", *then)
 
     def failed(self, reason):
-        """Statements of a state: the request ends so."""
+        """Statements of a state: the request ends with this reason."""
         return [self.fails.eq(1), self.why.eq(reason), NextState("FAIL")]
 
     def answered(self, *then):
-        """Statements of the state behind an answer: if it is good, `then`."""
+        """Statements of the state after an answer: if it is good, `then`."""
         return [
             If(self.commands.fault != FAULTS["NONE"],
                 *self.failed(self.commands.fault)
@@ -232,7 +232,7 @@ class SDCardDrive(LiteXModule):
         ]
 
     def ordered(self, command, *then):
-        """Statements of a state: `then`, if the card has the command; else it gets it."""
+        """Statements of a state: `then`, if the card has the command; else the command is sent."""
         return [
             If(self.request.ordered,
                 *then
@@ -244,7 +244,7 @@ class SDCardDrive(LiteXModule):
         ]
 
     def place(self):
-        """The request's first sector, as the card counts."""
+        """The request's first sector, in the card's units."""
         sector = self.request.sector
         return Mux(self.card.fields.blocks, sector, sector << 9)
 
@@ -262,7 +262,7 @@ class SDCardDrive(LiteXModule):
                 )
             )
         )
-        # Whatever the card is at, it stops; nothing comes of it if it was at nothing.
+        # The card stops whatever it is doing; an idle card ignores this.
         self.order("HUSH", STOP, 0, BUSY, [self.ends_work.eq(1), NextState("IDLE")])
         fsm.act("IDLE",
             *request.load(first),
@@ -296,7 +296,7 @@ class SDCardDrive(LiteXModule):
         """Blocks from the card, piece by piece."""
         fsm, request, block, buffer = self.fsm, self.request, self.block, self.buffer
         left, piece = request.left, request.piece
-        # The card's clock stands still between blocks until there is room for one.
+        # The card's clock stops between blocks until there is room for one.
         fsm.act("ROOM",
             If(buffer.room >= SECTOR_WORDS,
                 *self.ordered("READ", block.begins.eq(1), NextState("READ-BLOCK"))
@@ -339,7 +339,7 @@ class SDCardDrive(LiteXModule):
                 NextState("ROOM")
             )
         )
-        # The status may say that the card would have gone on behind its end.
+        # The status may report that the card would have continued past its end.
         self.order("READ-STOP", STOP, 0, BUSY, [
             If(self.commands.fault != FAULTS["NONE"],
                 *self.failed(self.commands.fault)
@@ -388,7 +388,7 @@ class SDCardDrive(LiteXModule):
                 )
             )
         )
-        # What the card finds out while it is busy behind the end, only the next status tells: that is this request's.
+        # Errors that the card finds while busy after the end are only in the next status: that belongs to this request.
         self.order("WRITE-STOP", STOP, 0, BUSY, self.answered(NextState("WRITE-STATUS")))
         self.order("WRITE-STATUS", SEND_STATUS, self.card.fields.relative << 16, SHORT,
                    self.answered(NextState("DONE")))
@@ -404,14 +404,14 @@ class SDCardDrive(LiteXModule):
             NextState("DRAIN")
         ], pins.give_up.eq(1))
         fsm.act("FAIL", pins.give_up.eq(1))
-        # What was asked for comes all the same.
+        # Requested data comes all the same.
         fsm.act("DRAIN",
             If(writing, buffer.goes.eq(1)),
             If(~writing | ((self.owed == 0) & buffer.empty),
                 NextState("DONE")
             )
         )
-        # A request's data has left the buffer before the next one's comes, which may go the other way.
+        # A request's data leaves the buffer before that of the next one, which may go the other way, comes.
         fsm.act("DONE",
             self.ends_work.eq(1),
             medium.answer.valid.eq(buffer.empty),

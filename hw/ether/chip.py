@@ -12,13 +12,13 @@ from migen.genlib.cdc import MultiReg
 class ChipPHY(LiteXModule):
     """As hw.ether.phy.WirePHY for the core, at LiteEth's `phy`, whose clock domains are `eth_rx` and `eth_tx`.
 
-    The wire's speed is the PHY's: `speed` has no effect. A PHY that does not say whether it has a link has one. A loop
-    is in the system's clock, before anything of the chip's; it counts from when no frame is under way, in or out."""
+    The wire's speed is the PHY's: `speed` has no effect. A PHY that does not report its link counts as linked. The loop
+    is in the system's clock domain, before the chip's; it takes effect once no frame is under way, in or out."""
     dw = 32
 
     def __init__(self, phy):
         self.speed  = Signal(2)     # i
-        self.loop   = Signal()      # i: what is sent comes back, and does not leave
+        self.loop   = Signal()      # i: sent frames come back, and do not leave
         self.link   = Signal()      # o
         self.sink   = sink   = stream.Endpoint(eth_phy_description(32))
         self.source = source = stream.Endpoint(eth_phy_description(32))
@@ -30,7 +30,7 @@ class ChipPHY(LiteXModule):
         # Preamble and FCS are the core's, and so is padding.
         self.chip = chip = LiteEthMACCore(phy, 32, with_sys_datapath=True, with_preamble_crc=False, with_padding=False)
         carrier, last = Signal(reset=1), Signal()
-        loops = Signal()                  # `loop`, as it counts
+        loops = Signal()                  # `loop`, in effect
         inside, comes = Signal(), Signal()
         status = getattr(getattr(phy, "rx", None), "inband_status", None)
         if status is not None:

@@ -10,7 +10,7 @@ from hw.ether.transmit import Transmitter
 
 QUEUES = 2
 ENTRIES_BITS = 10
-TX, LINK = QUEUES, QUEUES + 1     # bits of the interrupt registers behind those of the queues
+TX, LINK = QUEUES, QUEUES + 1     # bits of the interrupt registers after those of the queues
 COUNTERS = {
     "rx_frames": "Frames put into buffers.",
     "rx_no_descriptor": "Frames that found their queue's ring empty or not in main RAM, or the receiver switched off "
@@ -38,7 +38,7 @@ class Ether(LiteXModule):
     """Ethernet with descriptor rings in main RAM, of `ram_bytes`, a power of two.
 
     `ports`: two LiteDRAM native ports with `busy` (hw.cpu.core.DevicePort), to receive and to send; `phy`: that of
-    hw.ether.phy or any of 32 bits that has its signals; `cycle`: what received frames are stamped with."""
+    hw.ether.phy or any of 32 bits that has its signals; `cycle`: the time stamp of received frames."""
     def __init__(self, phy, ports, ram_bytes, cycle):
         self.irq = Signal(3)    # o: levels: the two receive queues, and the rest
 
@@ -136,7 +136,7 @@ class Ether(LiteXModule):
                 getattr(self, f"rx{q}_head").status.eq(receiver.head[q]),
             ]
 
-        # A ring is where it was when its side was last switched off and not busy.
+        # A ring's place is the one when its side was last switched off and not busy.
         self.sync += [
             If(~control.receive & ~receiver.busy,
                 receiver.mask.eq(ring_mask(self.rx_mask.storage)),
@@ -158,7 +158,7 @@ class Ether(LiteXModule):
             self.sync += If(strobe, status.eq(status + 1))
 
     def add_interrupts(self):
-        """A queue's are moderated."""
+        """The interrupts of a queue are moderated."""
         phy, receiver, transmitter = self.phy, self.receiver, self.transmitter
         comes   = Signal(QUEUES + 2)
         taken   = Signal(QUEUES + 2)

@@ -2,13 +2,13 @@
 
 from migen import If, NextState, NextValue, Signal
 
-SETTLE_CYCLES = 3    # from a write that the port has taken until its `busy` tells of it
+SETTLE_CYCLES = 3    # from a write that the port has accepted until its `busy` shows it
 
 
 def write_status(fsm, port, place, status, visible):
-    """The states STATUS and SETTLE of `fsm`: `status` is written behind `place`, a descriptor's address in words of the
-    port; once all harts see it, the statements `visible` are done and `fsm` goes to IDLE."""
-    told, given = Signal(), Signal()     # command and data have been taken
+    """The states STATUS and SETTLE of `fsm`: write `status` after `place`, a descriptor's address in words of the port;
+    once all harts see it, the statements `visible` are executed and `fsm` goes to IDLE."""
+    told, given = Signal(), Signal()     # command and data have been accepted
     settle = Signal(max=SETTLE_CYCLES + 1)
     fsm.act("STATUS",
         port.cmd.valid.eq(~told),

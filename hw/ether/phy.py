@@ -27,24 +27,24 @@ def byte_time(clock_hz, rate):
 
 
 def bytes_in(word):
-    """Bytes of a word of a stream: a statement's expression, 1 to 4."""
+    """The number of bytes in a word of a stream: an expression, 1 to 4."""
     return Mux(word.last & word.last_be[0], 1, Mux(word.last & word.last_be[1], 2,
                Mux(word.last & word.last_be[2], 3, 4)))
 
 
 class WirePHY(LiteXModule):
-    """A PHY of 32 bits for LiteEth's parts: `sink` to send, `source` of what is received, which cannot be kept waiting.
+    """A PHY of 32 bits for LiteEth's parts: `sink` to send, `source` for received data, which cannot be stalled.
 
-    Preamble and FCS are among the bytes. A frame is taken when the wire has carried the one before and the gap. One
-    that comes while the link goes ends there, as a PHY's carrier does: else the next one would be taken for the rest of
-    it. One that leaves is `sent` if there was a link from its first word to its last; else nothing of it crosses the
-    pins any more. `loop` counts from when no frame is under way, in or out."""
+    Preamble and FCS are among the bytes. A frame is accepted when the wire has carried the one before and the gap. One
+    that comes while the link is lost ends there, as a PHY's carrier does: else the next one would be taken for the rest
+    of it. One that leaves is `sent` if there was a link from its first word to its last; else no more of it crosses the
+    pins. `loop` takes effect once no frame is under way, in or out."""
     dw = 32
 
     def __init__(self, clock_hz):
         self.pads    = Record(pads_layout)
         self.speed   = Signal(2, reset=1)
-        self.loop    = Signal()      # i: what is sent comes back, and nothing crosses the pins
+        self.loop    = Signal()      # i: sent frames come back, and nothing crosses the pins
         self.link    = Signal()      # o
         self.sink    = sink   = stream.Endpoint(eth_phy_description(32))
         self.source  = stream.Endpoint(eth_phy_description(32))
@@ -54,8 +54,8 @@ class WirePHY(LiteXModule):
         # # #
 
         self.takes = Signal()        # a word leaves
-        self.loops = Signal()        # `loop`, as it counts
-        self.gone  = Signal()        # the link has been away since the frame began that leaves
+        self.loops = Signal()        # `loop`, in effect
+        self.gone  = Signal()        # the link was lost during the frame that leaves
         self.inside = Signal()       # a frame is leaving
         self.comb += [
             self.link.eq(self.pads.link | self.loops),
@@ -67,7 +67,7 @@ class WirePHY(LiteXModule):
         self.add_pins()
 
     def add_time(self, clock_hz):
-        """Of the wire: a whole word takes four steps, and behind the last word comes the gap."""
+        """The wire's time: a whole word takes four steps, and after the last word comes the gap."""
         sink  = self.sink
         step  = Signal(LEFT_BITS + FRACTION_BITS)
         left  = Signal(LEFT_BITS)    # cycles until the wire is free

@@ -15,24 +15,24 @@ from hw.common.memory import in_main_ram
 from hw.ether.descriptor import write_status
 from hw.ether.phy import bytes_in
 
-FIFO_WORDS = 512         # of 64 bits: frames that wait for their way to memory
+FIFO_WORDS = 512         # of 64 bits: frames that wait for their transfer to memory
 FIFO_FRAMES = 64
 MIN_BYTES = 60           # without the FCS
 MAX_BYTES = 1514
-PAD = 2                  # bytes before a frame in its buffer, so that what is behind its header is aligned
+PAD = 2                  # bytes before a frame in its buffer, so that its payload is aligned
 DONE_BIT = 31            # of the status in a descriptor
-ETHERTYPE_IP = 0x0008    # as it stands in memory
+ETHERTYPE_IP = 0x0008    # as in memory
 LENGTH_BITS = 11
-# Why a frame is dropped, and counted: the first that holds.
+# The reasons to drop a frame; it is counted under the first that holds.
 DROPS = ("runt", "oversize", "crc", "overrun", "filtered", "no_descriptor", "short_buffer")
-KEPT_FRAME = [("length", LENGTH_BITS), ("hash", 8), ("stamp", 32)]    # what is known of one in the FIFO
+KEPT_FRAME = [("length", LENGTH_BITS), ("hash", 8), ("stamp", 32)]    # the attributes of a frame in the FIFO
 
 
 class Receiver(LiteXModule):
-    """`port` is a LiteDRAM native port of its own, of `ram_bytes` of main RAM; `cycle` is what frames are stamped with.
+    """`port` is a LiteDRAM native port of its own, of `ram_bytes` of main RAM; `cycle` is the frames' time stamp.
 
     `base`, `tail` and `head` are those of each queue's ring, `mask` its entries less one (a power of two). `counted`
-    has a strobe for each frame delivered ("frames") and each way to be dropped; `arrived` one for each queue."""
+    has a strobe for each frame delivered ("frames") and each reason to drop one; `arrived` one for each queue."""
     def __init__(self, port, ram_bytes, cycle, queues):
         self.delivery = delivery = Delivery(port, ram_bytes, queues)
         self.sink     = stream.Endpoint(eth_phy_description(32))
@@ -54,19 +54,19 @@ class Receiver(LiteXModule):
         self.preamble = LiteEthMACPreambleChecker(32)
         self.crc      = LiteEthMACCRC32Checker(eth_phy_description(32))
         self.tiny     = Signal()        # a frame of one word
-        # The frame as it will stand in memory, a word a cycle.
+        # The frame as it will be in memory, a word a cycle.
         self.valid, self.last, self.word = Signal(), Signal(), Signal(32)
         self.total    = Signal(LENGTH_BITS + 1)     # with `last`: its bytes,
         self.failed   = Signal()                    # its CRC is wrong,
         self.wanted   = Signal()                    # it is for this station,
-        self.folded   = Signal(8)                   # and what its queue is chosen by
+        self.folded   = Signal(8)                   # and the hash that selects its queue
         self.add_mac()
         self.add_alignment()
         self.add_address()
         self.add_store(cycle)
 
     def add_mac(self):
-        """LiteEth's, but for frames of one word, which its checker would join to the next."""
+        """LiteEth's MAC, except for frames of one word, which its checker would join to the next."""
         preamble, crc, tiny = self.preamble, self.crc, self.tiny
         begins = Signal(reset=1)
         self.comb += [
@@ -81,7 +81,7 @@ class Receiver(LiteXModule):
         self.sync += If(preamble.source.valid, begins.eq(preamble.source.last))
 
     def add_alignment(self):
-        """Two bytes before the frame move all of it by half a word: the last one may need a word more."""
+        """Two bytes before the frame shift it by half a word: its end may need a word more."""
         came   = self.crc.source
         number = Signal(3)
         held   = Signal(16)
@@ -101,7 +101,7 @@ class Receiver(LiteXModule):
                 held.eq(came.data[16:]),
                 failed.eq(came.error != 0),
                 extra.eq(came.last & (number > 2)),
-                If(length < 1 << LENGTH_BITS - 1 | 1 << LENGTH_BITS - 2,     # an endless one stays too long
+                If(length < 1 << LENGTH_BITS - 1 | 1 << LENGTH_BITS - 2,     # an endless one saturates, too long
                     length.eq(length + number)
                 )
             ),
@@ -113,7 +113,7 @@ class Receiver(LiteXModule):
         ]
 
     def add_address(self):
-        """Whose it is, and which queue's."""
+        """The frame's destination, and its queue."""
         word, wanted = self.word, self.wanted
         index   = Signal(4)
         known   = Signal()        # the first half of the address is ours
@@ -149,7 +149,7 @@ class Receiver(LiteXModule):
         self.comb += self.folded.eq(reduce(xor, (hashed[8 * n:8 * n + 8] for n in range(4))))
 
     def add_store(self, cycle):
-        """Frames are kept until they are whole; of one that is dropped nothing is left. To memory goes `delivery`."""
+        """Buffers frames until they are whole; of a dropped frame nothing is left. `delivery` passes them to memory."""
         delivery, valid, last = self.delivery, self.valid, self.last
         memory = Memory(64, FIFO_WORDS)
         fill, look = memory.get_port(write_capable=True), memory.get_port(mode=READ_FIRST)
@@ -194,7 +194,7 @@ class Receiver(LiteXModule):
         ]
 
     def why_dropped(self, overrun):
-        """An expression, with `last`: the frame is not kept; it is counted by the first reason."""
+        """An expression, valid with `last`: the frame is dropped; it is counted under the first reason."""
         drop, counted = {name: Signal(name=f"drop_{name}") for name in DROPS[:5]}, self.counted
         self.comb += [
             drop["runt"].eq(self.total < MIN_BYTES),
@@ -213,10 +213,10 @@ class Receiver(LiteXModule):
 
 
 class Delivery(LiteXModule):
-    """Frames that are kept whole go to memory: descriptor, frame, status; when all of it is visible the ring moves on.
+    """Passes whole frames to memory: descriptor, frame, status; when all of it is visible the ring advances.
 
-    `frame` is the next one, whose words are read at `read_next` a cycle ahead and come as `word`; `read` is behind the
-    last word that is done with. The others are Receiver's."""
+    `frame` is the next one, whose words are read at `read_next` a cycle ahead and come as `word`; `read` is past the
+    last word that is done. The others are Receiver's."""
     def __init__(self, port, ram_bytes, queues):
         self.frame     = frame = stream.Endpoint(KEPT_FRAME)
         self.word      = Signal(64)
@@ -234,7 +234,7 @@ class Delivery(LiteXModule):
         # # #
 
         self.queue   = Signal(max=max(queues, 2))
-        self.address = Signal(32)       # of the buffer, and of what is written next
+        self.address = Signal(32)       # of the buffer, and of the next write
         self.words   = Signal(9)        # of the frame
         self.place   = Signal(29)       # of the descriptor, in words
         self.popped, self.skip_frame = Signal(), Signal()
@@ -262,7 +262,7 @@ class Delivery(LiteXModule):
     def look_for_a_buffer(self, port, ram_bytes, queues):
         frame, fsm, here, place, address = self.frame, self.fsm, self.here, self.place, self.address
         size = Signal(16)
-        end  = Signal(29)       # of the buffer, as far as the frame goes: its last word
+        end  = Signal(29)       # of the frame in the buffer: its last word
         self.comb += end.eq(address[3:] + self.words - 1)
         fsm.act("IDLE",
             If(frame.valid,
@@ -301,7 +301,7 @@ class Delivery(LiteXModule):
 
     def fill_it(self, port):
         fsm, address = self.fsm, self.address
-        asked = Signal(9)        # commands to give,
+        asked = Signal(9)        # commands to issue,
         owed  = Signal(9)        # and data
         rest  = Signal(3)        # bytes of the last word; 0: all
         self.comb += rest.eq(self.frame.length + PAD)

@@ -22,9 +22,9 @@ INTERRUPT_BIT = 63       # of a descriptor's first word
 class Transmitter(LiteXModule):
     """`port` is a LiteDRAM native port of its own, of `ram_bytes` of main RAM; `source` goes to the PHY.
 
-    A frame is read whole before its first word leaves: memory may take its time. `done` strobes when a descriptor that
-    asks for it is done with: its buffer has been read; `bad` when its length is none of a frame, or its
-    buffer not in main RAM. A ring that leaves main RAM has no descriptors there."""
+    A frame is read whole before its first word leaves, so that memory may be slow. `done` strobes when a descriptor
+    that requests it is done: its buffer has been read; `bad` when its length is invalid, or its buffer not in main RAM.
+    A ring that extends beyond main RAM has no descriptors there."""
     def __init__(self, port, ram_bytes):
         self.source = stream.Endpoint(eth_phy_description(32))
         self.enable = Signal()
@@ -42,7 +42,7 @@ class Transmitter(LiteXModule):
         fill, look = memory.get_port(write_capable=True), memory.get_port(mode=READ_FIRST)
         self.specials += memory, fill, look
         self.info    = stream.SyncFIFO([("length", LENGTH_BITS), ("words", 9), ("half", 1), ("shift", 1)], FIFO_FRAMES)
-        self.read    = Signal(max=FIFO_WORDS)   # the first word of those kept that has not left
+        self.read    = Signal(max=FIFO_WORDS)   # the first buffered word that has not left
         self.fsm     = FSM(reset_state="IDLE")
         self.address = Signal(32)               # of the buffer,
         self.length  = Signal(16)               # bytes in it,
@@ -52,15 +52,15 @@ class Transmitter(LiteXModule):
         self.comb += self.busy.eq(self.info.source.valid | ~self.fsm.ongoing("IDLE"))
         self.sync += If(~self.enable & self.fsm.ongoing("IDLE"), self.head.eq(0))
 
-        # LiteEth's MAC. Short frames are padded before it: its padding counts on behind a frame of 57 to 59 bytes, and
-        # the next leaves too short.
+        # LiteEth's MAC. Short frames are padded before it: its padding keeps counting after a frame of 57 to 59 bytes,
+        # and the next leaves too short.
         self.crc      = BufferizeEndpoints({"sink": DIR_SINK})(LiteEthMACCRC32Inserter(eth_phy_description(32)))
         self.preamble = LiteEthMACPreambleInserter(32)
         self.pipeline = stream.Pipeline(self.crc, self.preamble, self.source)
         self.out      = stream.Endpoint(eth_phy_description(32))
         self.comb += self.out.connect(self.crc.sink)
         self.takes    = Signal()                # the next half of a word is used,
-        self.ends     = Signal()                # or all that is left of the frame's
+        self.ends     = Signal()                # or the rest of the frame
         self.left     = Signal(LENGTH_BITS)     # bytes to send,
         self.own      = Signal(LENGTH_BITS)     # and those of them that are in the buffer
         self.half     = Signal()
@@ -69,7 +69,7 @@ class Transmitter(LiteXModule):
         self.add_sender()
 
     def add_fetch(self, port, ram_bytes):
-        """The next descriptor."""
+        """Fetches the next descriptor."""
         fsm, address, length, words, info = self.fsm, self.address, self.length, self.words, self.info
         self.place = place = Signal(29)     # of the descriptor, in words
         self.notify = notify = Signal()
@@ -111,7 +111,7 @@ class Transmitter(LiteXModule):
         )
 
     def add_data(self, port, fill):
-        """Its frame, kept until it is whole; then, or if it is none, what became of it is said."""
+        """Buffers its frame until it is whole; then, or if it is none, its result is written."""
         fsm, address, length, words, info = self.fsm, self.address, self.length, self.words, self.info
         write = Signal(max=FIFO_WORDS)
         asked, due = Signal(9), Signal(9)
@@ -149,13 +149,13 @@ class Transmitter(LiteXModule):
         ])
 
     def add_words(self, look):
-        """To the MAC: words of 32 bits from any even address on, of a short frame with zeroes behind it."""
+        """To the MAC: words of 32 bits from any even address on, a short frame padded with zeroes."""
         info, out, half, left, own = self.info, self.out, self.half, self.left, self.own
         read_next = Signal(max=FIFO_WORDS)
         held = Signal(16)
         now  = Signal(32)
         word = Signal(32)
-        kept = Signal(32)     # the bits of the word that are the frame's
+        kept = Signal(32)     # the bits of the word that belong to the frame
         self.comb += [
             look.adr.eq(read_next),
             now.eq(Mux(half, look.dat_r[32:], look.dat_r[:32])),

@@ -7,7 +7,7 @@ from migen import If, Record
 HOST_OUTPUTS = [
     ("exit", 1),           # the target has ended; stays up until reset
     ("exit_code", 32),     # valid with `exit`
-    ("blob", 1),           # for one cycle: copy out the memory that the next three say
+    ("blob", 1),           # for one cycle: copy out the memory given by the next three
     ("blob_kind", 32),
     ("blob_address", 32),  # physical, in main RAM
     ("blob_length", 32),   # bytes
@@ -45,7 +45,7 @@ class HostPort(LiteXModule):
 
 
 class Identity(LiteXModule):
-    """What was built: constants that software reads."""
+    """The build's identity: constants that software reads."""
     def __init__(self, fingerprint, harts, clock_hz):
         self.fingerprint = CSRStatus(64, reset=fingerprint, description="Tells this build from every other: a hash of "
             "its Verilog.")

@@ -16,7 +16,7 @@ CONTEXTS_BITS = (MAX_HARTS - 1).bit_length()       # of a context's number
 
 
 def highest(priorities):
-    """Expressions (priority, number) of the greatest of a list of priorities, the first one of several that are equal.
+    """Expressions (priority, number) of the greatest of a list of priorities, the first of several equal ones.
 
     A tree of comparisons, as deep as the length has bits.
     """
@@ -28,12 +28,12 @@ def highest(priorities):
 
 
 def above(hart, priority, route, to_any, level):
-    """Whether a source goes to the hart, and is above its level."""
+    """Whether a source is routed to the hart, and is above its level."""
     return (to_any | (route == hart)) & (priority > level)
 
 
 class OffChipPIC(LiteXModule):
-    """Interrupt controller with a context for each hart of `link`, which stands between it and the harts.
+    """Interrupt controller with a context for each hart of `link`, which is between it and the harts.
 
     In a LiteX SoC, with the names that give the CSRs `link_read_latency`, `link_stall_cycles`, `pic_accounting_lost`:
 
@@ -45,7 +45,7 @@ class OffChipPIC(LiteXModule):
         self.bus.add_slave("pic_counters", self.pic.counters_bus, SoCRegion(origin=..., size=0x1000, cached=False))
 
     burst_bits: see counters.Accounting.
-    late_accounting: count what happens a cycle later, for clock rate; the counts are the same.
+    late_accounting: count events a cycle later, for clock rate; the counts are the same.
     """
     def __init__(self, link, burst_bits=NUMBER_BITS, late_accounting=False):
         self.harts   = range(link.n_harts)
@@ -110,8 +110,8 @@ class OffChipPIC(LiteXModule):
             ]
 
     def add_access(self, link):
-        """In the cycle of `select` the candidates for a claim are taken, in the next one the best of them is found, in
-        that of `effect` the access is done."""
+        """In the cycle of `select` the candidates for a claim are captured, in the next one the best of them is found,
+        in that of `effect` the access is performed."""
         bank = link.address[CONTEXT_BITS:]  # of the size of a context's
         self.word       = link.address[2:]
         self.in_context = Signal()
@@ -132,7 +132,7 @@ class OffChipPIC(LiteXModule):
         ]
 
     def addressed(self, name):
-        """Is it the register of this name, of any context, that is accessed?"""
+        """Whether the register of this name, of any context, is accessed."""
         if name in REGISTERS.aliases[0].registers:
             return self.in_context & at(REGISTERS[name], self.word[:CONTEXT_BITS - 2])
         return at(REGISTERS[name], self.word)
@@ -183,8 +183,8 @@ class OffChipPIC(LiteXModule):
         )
 
     def add_commands(self, link):
-        """Writes that set latches or clear them. A byte that is not stored counts as 0 in a mask or number, and leaves
-        a register's bits."""
+        """Writes that set or clear latches. A byte that is not stored counts as 0 in a mask or number, and leaves a
+        register's bits."""
         addressed = self.addressed
         self.stored = Cat(*[Replicate(link.mask[i], 8) for i in range(4)])
         self.data   = data   = Signal(32)
@@ -211,9 +211,9 @@ class OffChipPIC(LiteXModule):
         ]
 
     def add_writes(self, link):
-        """Writes of registers, and claims. What a hart may be given is a register, kept up by the writes that can
-        change it: to compare 32 priorities in every cycle would be the longest path, and in a simulator the most
-        work."""
+        """Writes of registers, and claims. The sources that a hart may be given are in a register, kept up to date by
+        the writes that can change it: to compare 32 priorities in every cycle would be the longest path, and in a
+        simulator the most work."""
         sources = {s: list(self.source_write(link, s)) for s in range(SOURCES)}
         self.sync += If(link.effect,
             self.of_context(lambda h: self.hart_access(link, h)),

@@ -16,15 +16,15 @@ from hw.common.memory import block_ram
 from hw.pic.registers import COUNTERS, SOURCES
 
 ROUND_BITS = (SOURCES - 1).bit_length()
-TIME_BITS = 48           # of the time that waits are taken from: 54 days at 60 MHz
+TIME_BITS = 48           # of the time that waits are measured by: 54 days at 60 MHz
 WAIT_MAX = (1 << 32) - 1
 
 
 class Accounting(LiteXModule):
     """Counts for 32 sources, read through `bus` (registers.COUNTERS). A counter shows an event at most 34 cycles late.
 
-    burst_bits: width of the numbers kept between two visits. 5 is enough for all that can happen in a round (16 rises
-    of the wire, 8 accesses); a narrower build loses arrivals in dense bursts, and counts those that it lost in `lost`.
+    burst_bits: width of the counts between two visits. 5 is enough for all that can happen in a round (16 rises of the
+    wire, 8 accesses); a narrower build loses arrivals in dense bursts, and counts the lost ones in `lost`.
     """
     def __init__(self, burst_bits=ROUND_BITS):
         self.bus     = wishbone.Interface(data_width=32)  # the counters; decodes the low 12 address bits
@@ -33,7 +33,7 @@ class Accounting(LiteXModule):
         self.raises  = Signal(SOURCES)  # i: interrupts that software raises in this cycle
         self.pending = Signal(SOURCES)  # i: sources that an arrival of this cycle finds pending
         self.waiting = Signal(SOURCES)  # i: sources that wait for a claim
-        self.dropped = Signal(SOURCES)  # i: latches cleared in this cycle: what waits in the next is another arrival
+        self.dropped = Signal(SOURCES)  # i: latches cleared in this cycle: a wait in the next is another arrival
         self.claim   = Signal()         # i: pulse: a source is claimed; at most every fourth cycle
         self.claimed = Signal(ROUND_BITS)  # i: its number
         self.now     = Signal(TIME_BITS)   # o: cycles since reset
@@ -67,7 +67,7 @@ class Accounting(LiteXModule):
         return port
 
     def add_events(self, burst_bits):
-        """What happens between two visits."""
+        """Records events between two visits."""
         slot = self.slot
         starts      = Signal(SOURCES)
         was_waiting = Signal(SOURCES)
@@ -84,7 +84,7 @@ class Accounting(LiteXModule):
         recent  = Signal(SOURCES)                                                   # it began since the last visit
         self.arrived, self.merged, self.phase, self.recent = arrived, merged, phase, recent
 
-        # The visit, overridden by what happens in its cycle. Where nothing happens to any source, nothing is computed.
+        # The visit, overridden by events in its cycle. If nothing happens to any source, nothing is computed.
         self.sync += Case(slot, {s: [arrived[s].eq(0), merged[s].eq(0)] for s in range(SOURCES)})
         lost = []
         updates = []
@@ -116,8 +116,8 @@ class Accounting(LiteXModule):
         ]
 
     def add_visit(self, burst_bits, arrivals, beginnings):
-        """In the cycle after the visit arrivals go to their counters, the beginning of a wait to a memory of full
-        times."""
+        """In the cycle after the visit arrivals are added to their counters, and the beginning of a wait goes to a
+        memory of full times."""
         slot, visited = self.slot, self.visited
         visited_arrived = Signal(burst_bits)
         visited_merged  = Signal(burst_bits)
@@ -156,7 +156,7 @@ class Accounting(LiteXModule):
         self.while_idle.append(Follows((visited_phase, visited_round, so_far)))
 
     def add_claim(self, beginnings, taken):
-        """In the cycle after a claim its wait is known, in the one after that it is counted."""
+        """In the cycle after a claim its wait is known, in the next one it is counted."""
         first  = Signal()
         source = Signal(ROUND_BITS)
         short  = Signal()                  # the wait began since the last visit,
@@ -165,7 +165,7 @@ class Accounting(LiteXModule):
         wait   = Signal(TIME_BITS)
         begin  = self.port(beginnings)
         count  = self.port(taken, write=True)
-        before = Signal(128)               # what was counted before
+        before = Signal(128)               # the counts before
         self.comb += begin.adr.eq(source)
         self.sync += [
             first.eq(self.claim),
@@ -205,7 +205,7 @@ class Accounting(LiteXModule):
         words = {name: COUNTERS[name].offset // 4 for name in (register.name for register in COUNTERS.registers)}
         word_bits = (COUNTERS.registers[0].stride // 4 - 1).bit_length()
         access = Signal()
-        inside = Signal()    # a source has its counters there
+        inside = Signal()    # the address is that of a source's counters
         word   = Signal(word_bits)
         self.comb += [
             access.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack),

@@ -19,7 +19,7 @@ MAX_LATENCY = (1 << LATENCY_WIDTH) - 1
 ACCESS_CYCLES = 4        # of an access at latency 0: accepted, selected, decided, done
 ADDRESS_WIDTH = 16
 
-# What the seed is combined with, so that the two generators differ and a small seed does not begin with small numbers.
+# Combined with the seed, so that the two generators differ and a small seed does not begin with small numbers.
 ACCESS_SALT = 0x9e37_79b9
 DELIVERY_SALT = 0x7f4a_7c15
 
@@ -57,7 +57,7 @@ class Link(LiteXModule):
         self.address   = Signal(ADDRESS_WIDTH)  # o: byte offset in the controller's window
         self.data      = Signal(32)             # o: to store
         self.mask      = Signal(4)              # o: bytes to store
-        self.read_data = Signal(32)             # i: in the cycle after `effect`: what is loaded
+        self.read_data = Signal(32)             # i: in the cycle after `effect`: the loaded value
         self.nothing   = Signal()               # i: in the cycle of `effect`: this is a claim that found nothing
         self.wires     = Signal(n_harts)        # i: interrupt wires, at the controller
 
@@ -112,13 +112,13 @@ class Link(LiteXModule):
             ]
 
     def add_turns(self):
-        """Which hart has the link: the next one after the last that wants it."""
+        """Which hart has the link: the next one after the last that requests it."""
         # Where the access under way is: attributes, for the proof that none is lost.
         self.idle      = Signal(reset=1)
-        self.there     = Signal()                   # on its way there, for `remaining` cycles more
+        self.there     = Signal()                   # on its way there, for `remaining` more cycles
         self.decide    = Signal()
         self.behind    = Signal(LATENCY_WIDTH)      # cycles of the way back
-        self.back      = Signal()                   # on its way back, for `remaining` cycles more
+        self.back      = Signal()                   # on its way back, for `remaining` more cycles
         self.answer    = Signal()
         self.remaining = Signal(LATENCY_WIDTH + 1)
         self.requests  = requests = Signal(self.n_harts)
@@ -207,13 +207,13 @@ class Link(LiteXModule):
             self.sync += If(event, status.status.eq(status.status + 1))
 
     def add_delivery(self):
-        """Changes of the wires are on their way, two of each wire at the most."""
+        """Changes of the wires are in transit, at most two of each wire."""
         seen    = Signal(self.n_harts)
         rising  = Signal(self.n_harts)
         falling = Signal(self.n_harts)
-        at_once = Signal()                      # a fall is not late at all
+        at_once = Signal()                      # a fall has no delay
         jitter  = self.delivery_jitter.value
-        # Cycles until a change of now is to be seen in the next one: their number less one, and whether it is 0.
+        # Cycles until a change in this cycle is visible after the next one: their number less one, and whether it is 0.
         rise      = Signal(LATENCY_WIDTH + 1)
         fall      = Signal(LATENCY_WIDTH + 1)
         rise_next = Signal()
@@ -234,17 +234,17 @@ class Link(LiteXModule):
                          Mux(rising[h], rise_next, fall_next))
 
     def deliver(self, h, rises, falls, at_once, cycles, in_the_next):
-        """The wire of hart `h`: a change that sets out in this cycle is seen so many `cycles` after the next one, or in
-        it; a fall may be seen at once."""
-        up     = Signal(name=f"up{h}")      # the wire, but for a fall that is not late
-        first  = Signal(name=f"first{h}")   # a change is on its way, for so many cycles more
+        """The wire of hart `h`: a change that starts in this cycle is visible so many `cycles` after the next one, or
+        in it; a fall may be visible at once."""
+        up     = Signal(name=f"up{h}")      # the wire, except for a fall without delay
+        first  = Signal(name=f"first{h}")   # a change is in transit, for so many more cycles
         left   = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
-        second = Signal(name=f"second{h}")  # and one behind it
+        second = Signal(name=f"second{h}")  # and another one after it
         later  = Signal(LATENCY_WIDTH + 1, name=f"later{h}")
         change = Signal(name=f"change{h}")  # one sets out,
         time   = Signal(LATENCY_WIDTH + 1, name=f"time{h}")
-        soon   = Signal(name=f"soon{h}")    # to be there in the next cycle
-        ahead  = Signal(name=f"ahead{h}")   # what set out before it arrives before it
+        soon   = Signal(name=f"soon{h}")    # arrives in the next cycle
+        ahead  = Signal(name=f"ahead{h}")   # the change before it arrives before it
         arrive = Signal(name=f"arrive{h}")  # the first arrives in the next cycle
         self.while_idle += [Countdown(left, end=1), Countdown(later, end=1)]
         self.comb += [
@@ -276,16 +276,16 @@ class Link(LiteXModule):
                 ).Elif(~first | (arrive & ~second),
                     first.eq(1),
                     left.eq(time)
-                ).Elif(second & ~arrive,        # a third one: neither it nor the second is seen
+                ).Elif(second & ~arrive,        # a third one: it and the second cancel
                     second.eq(0)
                 ).Elif(ahead,
                     second.eq(1),
                     later.eq(time)
-                ).Else(                         # it overtakes the other one: neither is seen
+                ).Else(                         # it overtakes the other one: they cancel
                     first.eq(0)
                 )
             )
         ]
     def selected(self, due):
-        """When an access is put to the controller, of which `due` says that its latency is over. Here: at once."""
+        """When an access is passed to the controller, where `due` says that its latency is over. Here: at once."""
         return due

@@ -41,7 +41,7 @@ class Access:
 
 @dataclass
 class Outputs:
-    """What can be seen of the PIC in one cycle."""
+    """The PIC's visible outputs in one cycle."""
 
     ready: int = 0                                            # mask of harts whose command is accepted
     responses: dict[int, int | None] = field(default_factory=dict)  # data by hart; None for a store
@@ -104,7 +104,7 @@ class Model:
         self.last = 0       # the hart served last
         self.was_up = [False] * harts   # the wires at the controller in the cycle before
         self.irq = [False] * harts      # and at the harts
-        self.changes = [[] for _ in range(harts)]   # of them on their way: (cycle of arrival, whether up), in order
+        self.changes = [[] for _ in range(harts)]   # in transit: (cycle of arrival, whether up), in order
         # Accounting.
         self.counts = [Counts() for _ in range(SOURCES)]
         self.was_waiting = 0                    # mask of the sources that waited in the cycle before,
@@ -112,7 +112,7 @@ class Model:
         self.totals = dict.fromkeys(("reads", "writes", "stall_cycles", "spurious"), 0)
 
     def seed(self, seed):
-        """Begin the jitter anew."""
+        """Restart the jitter."""
         self.access_random = Xorshift(seed, ACCESS_SALT)
         self.delivery_random = Xorshift(seed, DELIVERY_SALT)
 
@@ -123,7 +123,7 @@ class Model:
         return REGISTERS["SOURCE"][name].get(self.source[source])
 
     def pending(self):
-        """Mask of the sources that want service or, being level, still show what they are served for."""
+        """Mask of the sources that request service or, being level, still are up while served."""
         return self.latch | self.wire & ~self.edge
 
     def blocked(self):
@@ -256,11 +256,11 @@ class Model:
         return min(requests, key=lambda h: (h - self.last - 1) % len(self.harts))
 
     def set_out(self, hart, arrival, up):
-        """A change of the hart's wire sets out, to be seen there in the cycle `arrival`."""
+        """A change of the hart's wire starts, visible there in the cycle `arrival`."""
         ways = self.changes[hart]
-        if arrival <= self.cycle + 1:               # before all that are on their way
+        if arrival <= self.cycle + 1:               # before all that are in transit
             ways[:] = [(arrival, up)]
-        elif sum(other > self.cycle + 1 for other, _ in ways) == 2:     # a third takes the second back
+        elif sum(other > self.cycle + 1 for other, _ in ways) == 2:     # a third cancels the second
             ways.pop()
         elif ways and ways[-1][0] >= arrival:       # it overtakes the other
             ways.pop()
@@ -292,7 +292,7 @@ class Model:
         dropped, raises = self.access_takes_effect()
         self.count_arrivals(rises, raises, self.latch & ~dropped | high)
         self.latch = self.latched(dropped, rises & edges | raises)
-        self.was_waiting = waiting & ~(dropped & edges)  # what waits after that is another arrival
+        self.was_waiting = waiting & ~(dropped & edges)  # a wait after that is another arrival
         self.wire = sources
         self.cycle += 1
         return outputs
@@ -330,8 +330,8 @@ class Model:
             outputs.ready = 1 << hart
 
     def access_takes_effect(self):
-        """The latches that the access under way clears in this cycle, and those that it sets. A claim decides on what
-        was deliverable two cycles before."""
+        """The latches that the access under way clears in this cycle, and those that it sets. A claim considers the
+        sources that were deliverable two cycles before."""
         dropped = raises = 0
         if self.access and self.cycle == self.access.effect - 2:
             _, context = self.decode(self.access.hart, self.access.command.address)

@@ -49,9 +49,9 @@ class LinePlayer(LiteXModule):
             "not given the next byte.")
 
     def add_reader(self, data_width):
-        """Bytes are read ahead. A read is never broken off: what is not wanted any more is read and dropped."""
+        """Reads bytes ahead. A read is never aborted: what is not needed any more is read and dropped."""
         reading, drop = Signal(), Signal()
-        base, length  = Signal(32), Signal(32)  # of what is being read
+        base, length  = Signal(32), Signal(32)  # of the current read
         self.left    = Signal(32)  # bytes that have not begun
         self.playing = Signal()
         self.begins  = Signal()
@@ -104,7 +104,7 @@ class LinePlayer(LiteXModule):
         left, playing, take, edge, octets = self.left, self.playing, self.take, self.edge, self.octets
         waiting = Signal()  # for the sign
         starts  = Signal()
-        over    = Signal()  # what was played before, so that a character may begin
+        over    = Signal()  # the previous character has ended, so that one may begin
         bit     = Signal(max=PAUSE + 1)
         shift   = Signal(8)
         self.comb += [

@@ -14,12 +14,12 @@ from hw.common.jitter import Jitter
 from support.parameters.machine import CYCLES_WIDTH
 
 DATA_WIDTH = 64
-OUTSTANDING = 32         # reads that a port can have under way
+OUTSTANDING = 32         # reads that a port can have outstanding
 READ_CYCLES = 2          # from command to data when latency and jitter are 0
 DELAY_WIDTH = CYCLES_WIDTH
 SALTS = (0x2545_f491, 0x9068_ffff, 0x6c07_8965, 0x1b87_3593)  # of the ports' random sequences
-# The clock that read data is held back by wraps around; a read waits at most for the longest latency and jitter, and
-# for the reads before it.
+# The clock that delays read data wraps around; a read waits at most for the longest latency and jitter, and for the
+# reads before it.
 NOW_WIDTH = DELAY_WIDTH + 3
 
 
@@ -28,7 +28,7 @@ class MainRAM(LiteXModule):
 
     `ports` are slaves; `modes` has the mode of each, "both" or "read": one that only reads never takes a write.
     `cmd.addr` counts words of 64 bits, and only as many of its bits count as the memory has. As with LiteDRAM,
-    `rdata.ready` is not looked at: a master asks only for what it has room for.
+    `rdata.ready` is ignored: a master requests only what it has room for.
     """
     def __init__(self, size, read_latency=8, modes=("both", "both")):
         if size < DATA_WIDTH // 8 * 2 or size & (size - 1):
@@ -46,7 +46,7 @@ class MainRAM(LiteXModule):
 
         # # #
 
-        # The name is the simulator's: it loads programs there, past the ports.
+        # The simulator knows the memory by this name: it loads programs there, past the ports.
         memory = Memory(DATA_WIDTH, size // (DATA_WIDTH // 8), name="main_ram_storage")
         self.while_idle = []
         self.specials += memory
@@ -62,12 +62,12 @@ class MainRAM(LiteXModule):
 
     def add_port(self, port, memory, jitter):
         """Join `port` to `memory`, each read delayed by the latency register and by `jitter`."""
-        count = Signal(max=OUTSTANDING + 1)     # of reads under way
+        count = Signal(max=OUTSTANDING + 1)     # of outstanding reads
         read  = Signal()
         write = Signal()
         self.while_idle.append(Still((count,)))
 
-        # Commands: a write is taken together with its data.
+        # Commands: a write is accepted together with its data.
         self.comb += [
             read.eq(port.cmd.valid & ~port.cmd.we & (count != OUTSTANDING)),
             port.cmd.ready.eq(read | write),
@@ -90,7 +90,7 @@ class MainRAM(LiteXModule):
         self.add_answers(port, jitter, count, read, access.dat_r)
 
     def add_answers(self, port, jitter, count, read, word):
-        """`word` lies in a queue from the cycle after next to its `read`, and leaves when its time has come."""
+        """`word` is in a queue from the cycle after next to its `read`, and leaves after its delay."""
         produce = Signal(max=OUTSTANDING)
         consume = Signal(max=OUTSTANDING)
         now     = Signal(NOW_WIDTH)
@@ -122,7 +122,7 @@ class MainRAM(LiteXModule):
         self.sync += [
             filled.eq(read),
             filling.eq(produce),
-            # Time stands still while nothing is under way.
+            # The clock stops while nothing is under way.
             If(read | (count != 0), now.eq(now + 1)),
             If(read, produce.eq(produce + 1)),
             If(respond, consume.eq(consume + 1)),

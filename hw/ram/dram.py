@@ -53,7 +53,7 @@ class DRAMPorts(LiteXModule):
 
 
 class ReadDelay(LiteXModule):
-    """What `port` (a slave) is asked goes on to `self.port`, and the data of reads comes back later by `latency` and
+    """Commands of `port` (a slave) go on to `self.port`, and the data of reads comes back later by `latency` and
     `jitter`; at once when both are 0. At most OUTSTANDING reads are under way, for which there is room."""
     def __init__(self, port, salt):
         self.port    = ahead = LiteDRAMNativePort(port.mode, port.address_width, port.data_width)
@@ -108,18 +108,18 @@ class ReadDelay(LiteXModule):
 class PairPort(LiteXModule):
     """Accesses of `narrow` (a slave, 64 bits) as accesses of `wide` (a master, LiteDRAM's, 128 bits).
 
-    A read of an odd word at most PAIR_CYCLES behind that of the even word beside it is answered from the same wide
-    word: so a cache line is, which is read in order. No write that LiteDRAM takes after the first read can be done
-    before the second is asked for: it takes longer than that to its bank and through it. Nothing is gathered of
-    writes: LiteDRAM's own converter would say that a write is done before the DRAM has it."""
+    A read of an odd word at most PAIR_CYCLES after that of the even word beside it is answered from the same wide word:
+    so is a cache line, which is read in order. No write that LiteDRAM accepts after the first read can take effect
+    before the second is requested: it needs longer to reach its bank. Writes are not combined: LiteDRAM's own converter
+    would complete a write before the DRAM has it."""
     def __init__(self, narrow, wide):
-        self.reads = stream.SyncFIFO([("odd", 1), ("again", 1)], OUTSTANDING)    # reads asked for, in order
-        self.words = BlockFIFO([("data", wide.data_width)], OUTSTANDING)   # what came for them
+        self.reads = stream.SyncFIFO([("odd", 1), ("again", 1)], OUTSTANDING)    # outstanding reads, in order
+        self.words = BlockFIFO([("data", wide.data_width)], OUTSTANDING)   # their data
 
         # # #
 
         self.odd   = Signal()       # this access is of an odd word,
-        self.again = Signal()       # of one that is read already,
+        self.again = Signal()       # ... that is read already,
         self.taken = Signal()       # and is taken
         self.add_pairs(narrow, wide)
         self.add_reads(narrow, wide)
@@ -158,7 +158,7 @@ class PairPort(LiteXModule):
         )
 
     def add_reads(self, narrow, wide):
-        """ReadDelay asks for no more than there is room for."""
+        """ReadDelay requests no more than there is room for."""
         reads, words = self.reads, self.words
         held = Signal(wide.data_width)
         word = Signal(wide.data_width)
@@ -175,7 +175,7 @@ class PairPort(LiteXModule):
         self.sync += If(words.source.valid & words.source.ready, held.eq(words.source.data))
 
     def add_writes(self, narrow, wide):
-        """Which half each one's data goes to."""
+        """Selects the half that each write's data goes to."""
         self.halves = halves = stream.SyncFIFO([("odd", 1)], OUTSTANDING)
         self.comb += [
             If(narrow.cmd.we,

@@ -22,7 +22,7 @@ IDENTITIES = REGISTERS["IIR"]["ID"].values
 
 
 def checked_bit_cycles(clock_hz, fifo_depth):
-    """Cycles of a bit after reset; ValueError for what cannot be built."""
+    """Cycles of a bit after reset; ValueError for a port that cannot be built."""
     if fifo_depth not in [1 << n for n in range(MAX_DEPTH.bit_length())]:
         raise ValueError(f"serial FIFO depth {fifo_depth} is not a power of two from 1 to {MAX_DEPTH}")
     cycles = reset_bit_cycles(clock_hz)
@@ -32,7 +32,7 @@ def checked_bit_cycles(clock_hz, fifo_depth):
 
 
 class Settings(LiteXModule):
-    """What software sets: the registers that only it changes, and the strobes of accesses.
+    """Registers that only software changes, and the strobes of accesses.
 
     bus: an access takes effect in its first cycle and is acknowledged in the second."""
     def __init__(self, bus, reset_cycles):
@@ -60,7 +60,7 @@ class Settings(LiteXModule):
                 strobe = self.strobe[what.__name__, name] = Signal(name=f"{what.__name__}_{name.lower()}")
                 self.comb += strobe.eq(what(name))
         self.sync += [
-            If(access,  # so that a simulator looks at one signal in the cycles without
+            If(access,  # so that a simulator evaluates one signal in the cycles without
                 *[If(decoder.writes(name), register.eq(decoder.value(name))) for name, register in {
                     "DLL": divisor[:8], "DLM": divisor[8:], "DLF": fraction, "IER": ier.raw_bits(),
                     "LCR": lcr.raw_bits(), "MCR": mcr.raw_bits(), "SCR": scratch}.items()]
@@ -70,12 +70,12 @@ class Settings(LiteXModule):
 
 
 class FifoControl(LiteXModule):
-    """`FCR` and `DEPTH`: whether the FIFOs are on, how many characters they take, and when they are emptied."""
+    """`FCR` and `DEPTH`: whether the FIFOs are on, their depth, and when they are cleared."""
     def __init__(self, settings, fifo_depth, fifos):
         self.on       = on      = Signal()
         self.trigger  = trigger = Signal(2)
         self.depth    = depth   = Signal(max=fifo_depth + 1, reset=min(fifo_depth, RESET_DEPTH))
-        self.switched = switched = Signal()     # o: for a cycle: both are emptied by a change of mode
+        self.switched = switched = Signal()     # o: for a cycle: a change of mode clears both
 
         # # #
 
@@ -111,17 +111,17 @@ class FifoControl(LiteXModule):
 class Serial16550(LiteXModule):
     """16550-class serial port.
 
-    clock_hz: the system clock, from which the divisor's reset value (115,200 bit/s) is made.
-    fifo_depth: characters there is room for in each FIFO, a power of two up to 256; `DEPTH` says how many are used. 1
-        builds a 16450: no FIFO, no time-out interrupt.
-    ValueError when one of them cannot be built.
+    fifo_depth: characters that each FIFO can hold, a
+    power of two up to 256; `DEPTH` says how many are
+    used. 1 builds a 16450: no FIFO, no time-out
+    interrupt.
     """
     def __init__(self, clock_hz, fifo_depth=16):
         reset_cycles = checked_bit_cycles(clock_hz, fifo_depth)
         self.bus  = wishbone.Interface(data_width=32)  # registers; decodes the low 12 address bits
         self.pads = Record([("tx", 1), ("rx", 1)])     # the line: tx out, rx in (any clock); both rest high
         self.irq  = Signal()                           # o: level: an enabled cause is pending
-        self.rts  = Signal()                           # o: the far end may send (1), where it looks at that
+        self.rts  = Signal()                           # o: the far end may send (1), if it obeys that
 
         # # #
 
@@ -131,7 +131,7 @@ class Serial16550(LiteXModule):
         self.cause    = Signal(4)
         self.receiver    = Receiver(settings.lcr)
         self.transmitter = Transmitter(settings.lcr)
-        self.rx_fifo     = CharacterFifo(8 + 3, fifo_depth)  # the errors travel with their character
+        self.rx_fifo     = CharacterFifo(8 + 3, fifo_depth)  # errors stay with their character
         self.tx_fifo     = CharacterFifo(8, fifo_depth)
         self.control     = FifoControl(settings, fifo_depth, {"RX_RESET": self.rx_fifo, "TX_RESET": self.tx_fifo})
         self.while_idle = [BitTimer(half.timer, settings.bit_cycles, half.fsm, "IDLE")

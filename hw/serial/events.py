@@ -9,13 +9,13 @@ from hw.serial.line import BIT_CYCLES_WIDTH
 
 def trigger_levels(depth):
     """Characters at which received data is available, by `FCR.TRIGGER`: 1, 4, 8, 14 at the 16550's depth of 16. Where
-    it is 0, one character is needed all the same. `depth` is a number or a signal."""
+    this is 0, one character is needed anyway. `depth` is a number or a signal."""
     return [1, depth >> 2, depth >> 1, depth - (depth >> 3)]
 
 
 class ReceivedData(LiteXModule):
-    """Whether the trigger level is reached, and with that the flow control without software: `filled` from then until
-    the FIFO is empty."""
+    """Whether the trigger level is reached, and the automatic flow control from it: `filled` from then until the FIFO
+    is empty."""
     def __init__(self, rx_fifo, has_data, fifo_on, trigger, depth):
         self.available = available = Signal()
         self.filled    = filled    = Signal()
@@ -31,8 +31,8 @@ class ReceivedData(LiteXModule):
 
 
 class ReceiveTimeout(LiteXModule):
-    """`due` from when there was neither a character nor a read for the time of four characters, though the FIFO is not
-    empty, until it is read. arrives: a character has come."""
+    """`due` from the time at which there was neither a character nor a read for four character times while the FIFO is
+    not empty, until it is read. arrives: a character has come."""
     def __init__(self, rx_fifo, has_data, arrives, bit_cycles, lcr):
         self.due = due = Signal()
 
@@ -62,12 +62,12 @@ class ReceiveTimeout(LiteXModule):
 
 
 class TransmitEmpty(LiteXModule):
-    """`LSR.THRE` and `TEMT`, and the event `due`. It is late by a character less its last stop bit unless the FIFO has
-    held two since it was last empty, so that a driver that sends one character an interrupt does not get two interrupts
-    at once.
+    """`LSR.THRE` and `TEMT`, and the event `due`. It is delayed by a character less its last stop bit unless the FIFO
+    has held two since it was last empty, so that a driver that sends one character per interrupt does not get two
+    interrupts at once.
 
-    switched: the FIFOs are emptied by a change of mode. enabled: the interrupt is being enabled. seen, written: IIR has
-    shown the event, THR is written, in this cycle."""
+    switched: a change of mode clears the FIFOs. enabled: the interrupt is being enabled. seen, written: IIR has shown
+    the event, THR is written, in this cycle."""
     def __init__(self, lsr, tx_fifo, transmitter, fifo_on, switched, enabled, seen, written):
         self.due = due = Signal()
 

@@ -12,12 +12,12 @@ class CharacterFifo(LiteXModule):
     Full, it drops what is pushed and keeps what it holds. With `single` set it holds one character, and a push replaces
     that. Either way `lost` pulses, and a push that comes with a pop loses nothing.
 
-    width: bits of an entry. depth: entries there is room for, a power of two; `limit` may make it hold fewer.
+    width: bits of an entry. depth: its capacity in entries, a power of two; `limit` may make it hold fewer.
     """
     def __init__(self, width, depth):
         self.limit  = Signal(max=depth + 1, reset=depth)  # i: entries it holds; change it only together with `clear`
         self.single = Signal()       # i: be a holding register; change it only together with `clear`
-        self.clear  = Signal()       # i: forget everything; stronger than push and pop
+        self.clear  = Signal()       # i: drop everything; stronger than push and pop
         self.push   = Signal()       # i: pulse: enter `data`
         self.data   = Signal(width)  # i: the new entry
         self.pop    = Signal()       # i: pulse: drop the head; nothing happens when empty
@@ -31,7 +31,7 @@ class CharacterFifo(LiteXModule):
         # A memory of one word has no address bits: depth one uses one of two.
         memory = block_ram(Memory(width, max(depth, 2)))  # not an attribute: LiteX would put it on the CSR bus
         write_port = memory.get_port(write_capable=True)
-        read_port  = memory.get_port()  # reads the head to come, and what is written to it just now
+        read_port  = memory.get_port()  # reads the next head, and what is being written to it
         self.specials += memory, write_port, read_port
 
         produce = Signal.like(write_port.adr)

@@ -15,8 +15,8 @@ MIN_BIT_CYCLES = 4     # below that a sample cannot be kept off the edges of its
 class Receiver(LiteXModule):
     """Takes characters off a line.
 
-    A falling line starts a character; it is looked at again half a bit later and forgotten when it has risen (a
-    glitch). From there every bit is sampled in its middle. `valid` pulses in the cycle that samples the first stop bit.
+    A falling line starts a character; it is sampled again half a bit later and dropped if it has risen (a glitch). From
+    there every bit is sampled in its middle. `valid` pulses in the cycle that samples the first stop bit.
 
     A low stop bit is a framing error, and if the whole character was low a break. Either is reported once: the line has
     to rise before the next character.
@@ -43,7 +43,7 @@ class Receiver(LiteXModule):
         self.add_stop()
 
     def add_timing(self):
-        """Half a bit from the falling edge, whole bits from there."""
+        """Times half a bit from the falling edge, whole bits from there."""
         timer = self.timer
         self.comb += self.tick.eq(timer == 0)
         self.sync += [
@@ -80,7 +80,7 @@ class Receiver(LiteXModule):
         shift     = Signal(8)
         parity    = Signal()
         wrong     = Signal()
-        # The first bit arrived has sunk to bit 8 - length.
+        # The first bit has been shifted to bit 8 - length.
         aligned = [shift[8 - length:] for length in range(5, 9)]
         self.comb += [
             self.data.eq(Mux(lcr.word[1],

@@ -7,7 +7,7 @@ from hw.serial.registers import REGISTERS
 
 
 class LineStatus(LiteXModule):
-    """`LSR` but for the transmitter's half. Errors show when their character comes to the head of `rx_fifo`, and stay
+    """`LSR` except the transmitter's half. Errors are set when their character reaches the head of `rx_fifo`, and stay
     until the register is read.
 
     lsr: the register's record. looked, taken: LSR, RBR are read in this cycle."""

@@ -57,7 +57,7 @@ class TracePort(LiteXModule):
             "`count` + `lost` is the number of records since.")
 
     def add_port(self, i, port):
-        """A store is taken at once into its hart's slot, with its cycle, and waits there for its turn."""
+        """A store goes at once into its hart's slot, with its cycle, and waits there for its turn."""
         full, accepted, granted = self.full[i], self.accepted[i], self.granted[i]
         slot  = Record(FIELDS, name=f"slot{i}")
         fires = Signal()
@@ -85,7 +85,7 @@ class TracePort(LiteXModule):
         ]
 
     def add_arbiter(self, n_harts):
-        """The oldest record goes first, of those of one cycle that of the lowest hart. So the log is in order, and a
+        """The oldest record goes first, among those of one cycle that of the lowest hart. So the log is in order, and a
         record waits for at most one of each other hart."""
         full, accepted, granted = self.full, self.accepted, self.granted
         blocked = [0] * n_harts

@@ -21,14 +21,14 @@ from soc.sim import TOP
 from support.cache import build_root, digest
 
 MOST_SEEDS = 100
-CLUSTER = "InterlockCluster"      # the module of the harts and what is between them
+CLUSTER = "InterlockCluster"      # the module of the harts and their interconnect
 HARTS = "VexRiscv*"
 TAGS = "*/m:ways_*_tags"          # of the harts' caches
 
 
 def board_folder(board: str) -> Path:
-    """Where a board's bitstream lies, `<board>.bit`, with `board.json`, which says of what SoC it is, and the figures
-    of the build, `record.json`."""
+    """The folder of a board's bitstream, `<board>.bit`, with `board.json`, which describes its SoC, and the figures of
+    the build, `record.json`."""
     return build_root() / "boards" / board
 
 
@@ -38,7 +38,7 @@ def records_folder() -> Path:
 
 
 def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
-    """A board's SoC, as what a bitstream is made from. ValueError for a board that is simulated."""
+    """A board's SoC as the input of a bitstream build. ValueError for a simulated board."""
     what = artifacts.description
     if not what.get("package"):
         raise ValueError(f"board {config.board} has no FPGA to make a bitstream for: 'make boards' lists those that do")
@@ -93,8 +93,8 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
 
 
 def count_use(config: BoardConfig, synthesis: SynthesisOptions) -> str:
-    """How much of the chip a board's SoC uses, in one line, from synthesis and packing alone; a record, too, where
-    there is none of a whole build. GateError if the chip has no room; ToolError, and what `generate_config` raises."""
+    """A board's use of the chip, in one line, from synthesis and packing alone; also writes a record, unless there is
+    one of a whole build. GateError if the chip has no room; ToolError, and what `generate_config` raises."""
     artifacts = generate_config(config)
     design = design_of(artifacts, config)
     netlist = synthesise(design, synthesis)
@@ -109,7 +109,7 @@ def count_use(config: BoardConfig, synthesis: SynthesisOptions) -> str:
 
 
 def tried(record: dict) -> bool:
-    """Is a record of a whole build, and not of counting alone?"""
+    """Whether a record is of a whole build, and not of counting alone."""
     return record["routed"] or bool(record.get("conflicts"))
 
 
@@ -120,7 +120,7 @@ def record_of(config: BoardConfig, artifacts: BoardArtifacts, options: dict, fou
 
 
 def record_path(record: dict) -> Path:
-    """Where the records have that of the same configuration and options, whatever the seed."""
+    """The path of the record of the same configuration and options, whatever the seed."""
     options = {name: value for name, value in record["options"].items() if name != "seed"}
     key = digest({"parameters": repr(record["parameters"]), "options": repr(options)})[:8]
     return records_folder() / f"{record['name']}-{key}.json"
@@ -138,7 +138,7 @@ def write_record(record: dict, folder: Path):
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
-    """The seeds 1 to N, of which the command line gives N."""
+    """The seeds 1 to N, N from the command line."""
     if not text.isdecimal() or not 1 <= int(text) <= MOST_SEEDS:
         raise argparse.ArgumentTypeError(f"'{text}': give a number from 1 to {MOST_SEEDS}")
     return tuple(range(1, int(text) + 1))

@@ -17,11 +17,11 @@ from soc.build import SoCArtifacts, told_in_a_line
 from support.cache import REPO, cached
 
 PARAMETERS = [field for field in dataclasses.fields(BoardConfig) if field.name not in ("board", "device")]
-GENERATORS = ("litedram", "liteeth", "litesdcard", "litex-boards")  # beside those of every SoC
+GENERATORS = ("litedram", "liteeth", "litesdcard", "litex-boards")  # in addition to those of every SoC
 
 
 class BoardArtifacts(SoCArtifacts):
-    """A board's SoC; `include` has sdram_phy.h too. Of a board that is simulated there are `vlt` and `idle`, of others
+    """A board's SoC; `include` has sdram_phy.h too. Simulated boards have `vlt` and `idle`, others
     `constraints`."""
 
     @property
@@ -41,17 +41,17 @@ class BoardArtifacts(SoCArtifacts):
 
     @property
     def description(self) -> dict:
-        """What it is: `name`, `clock_hz`, `harts`, `ram_mib`, `baud`, `fingerprint` (16 hex digits), `device`; and of
-        an FPGA `size`, `speed` and `package` as nextpnr wants to know them."""
+        """Its description: `name`, `clock_hz`, `harts`, `ram_mib`, `baud`, `fingerprint` (16 hex digits), `device`; and
+        of an FPGA `size`, `speed` and `package` in nextpnr's terms."""
         return json.loads((self.dir / "board.json").read_text())
 
 
 def generate_config(config: BoardConfig) -> BoardArtifacts:
     """The SoC of `config`. Raises what `soc.build.generate_soc` does."""
     def build(folder: Path):
-        generate_cluster(**vars(config.cluster()))  # here, where its progress and its errors are seen
+        generate_cluster(**vars(config.cluster()))  # here, where its progress and its errors are visible
         command = [sys.executable, "-m", "soc.boards.generate", str(folder), json.dumps(dataclasses.asdict(config))]
-        # LiteX goes through sets: a fixed hash seed keeps their order.
+        # LiteX iterates over sets: a fixed hash seed fixes their order.
         environment = os.environ | {"PYTHONHASHSEED": "0"}
         subprocess.run(command, cwd=REPO, env=environment, text=True, check=True, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
@@ -64,13 +64,13 @@ def generate_config(config: BoardConfig) -> BoardArtifacts:
 def generate_board(name: str, device: str | None = None, **overrides: int) -> BoardArtifacts:
     """The SoC of the board `name`, generated if it is not in the cache: seconds, or minutes with its CPU cluster.
 
-    `device` and `overrides` as of `board_config`. ValueError as of that, and what `soc.build.generate_soc` raises."""
+    `device` and `overrides` as in `board_config`. ValueError as from that, and what `soc.build.generate_soc` raises."""
     return generate_config(board_config(name, device, **overrides))
 
 
 def add_options(parser: argparse.ArgumentParser):
-    """`board`, `--device`, and an option for each parameter of a board's SoC, which stays as in the catalog if not
-    given."""
+    """Adds `board`, `--device`, and an option for each parameter of a board's SoC, whose default is the
+    catalog's."""
     parser.add_argument("board", help="see `python -m soc.boards`")
     parser.add_argument("--device", help="the FPGA's size, such as 45F (default: the catalog's first)")
     for field in PARAMETERS:
@@ -81,7 +81,7 @@ def add_options(parser: argparse.ArgumentParser):
 
 
 def config_of(options: argparse.Namespace) -> BoardConfig:
-    """The configuration that options added by `add_options` ask for. ValueError as of `board_config`."""
+    """The configuration from the options of `add_options`. ValueError as from `board_config`."""
     overrides = {field.name: getattr(options, field.name) for field in PARAMETERS}
     return board_config(options.board, options.device,
                         **{name: value for name, value in overrides.items() if value is not None})

@@ -51,8 +51,8 @@ class BusRegister(LiteXModule):
 
 
 class HartIORegister(LiteXModule):
-    """What `master` (a hart's private port) is asked goes out on `port` a cycle later. So no path leads from a hart's
-    data cache through its devices and back; nothing else can be asked until the answer has come anyway."""
+    """Accesses of `master` (a hart's private port) go out on `port` a cycle later. So no path leads from a hart's data
+    cache through its devices and back; no other access can follow before the answer anyway."""
     def __init__(self, master):
         self.port = port = HartIO()
 
@@ -75,10 +75,10 @@ class HartIORegister(LiteXModule):
 
 
 class DevicePortRegister(LiteXModule):
-    """What a device asks on `port` is asked of `slave` (hw.cpu.core.DevicePort) a cycle later or more, in order and at
-    up to one command a cycle; data goes through as it is. So no path leads from a device's state machine through the
-    port's gathering of commands and back: `ready` comes from a register, too."""
-    COMMANDS = 2    # as many as keep up with one a cycle
+    """A device's commands on `port` go to `slave` (hw.cpu.core.DevicePort) a cycle later or more, in order and at up to
+    one command a cycle; data passes through unchanged. So no path leads from a device's state machine through the
+    port's combining of commands and back: `ready` comes from a register, too."""
+    COMMANDS = 2    # enough for one a cycle
 
     def __init__(self, slave):
         self.port = port = DevicePort()
@@ -86,7 +86,7 @@ class DevicePortRegister(LiteXModule):
         # # #
 
         self.commands = commands = stream.SyncFIFO(slave.cmd.description, self.COMMANDS)
-        writes = Signal(max=self.COMMANDS + 1)  # among them, which the slave knows nothing of
+        writes = Signal(max=self.COMMANDS + 1)  # among them, not yet passed to the slave
         comes, goes = (end.valid & end.ready & end.we for end in (commands.sink, commands.source))
         self.sync += writes.eq(writes + comes - goes)
         self.comb += [

@@ -9,12 +9,12 @@ from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from soc.boards.restart import Restart
 
-EXACT = 1e-6    # soc/boards/config.py lets only frequencies through that the PLL makes; LiteX computes in floats
+EXACT = 1e-6    # soc/boards/config.py accepts only frequencies that the PLL makes exactly; LiteX computes in floats
 
 
 def reset_tree(domain: ClockDomain, request) -> tuple[AsyncResetSynchronizer, Instance]:
-    """What resets `domain` from `request` on until a cycle after it, over one of the FPGA's clock trees: a reset goes
-    to thousands of registers everywhere, and would take the wires that the rest needs."""
+    """Resets `domain` from `request` on until a cycle after it, over one of the FPGA's clock trees: a reset goes to
+    thousands of registers everywhere, and would use the wires that the rest needs."""
     synchronized = ClockDomain(domain.name)
     synchronized.clk, synchronized.rst = domain.clk, Signal(name_override=f"{domain.name}_rst_synchronized")
     return (AsyncResetSynchronizer(synchronized, request),
@@ -79,5 +79,5 @@ class DDRClocks(LiteXModule):
         ]
 
     def join(self, phy):
-        """Let `phy` stop and align the fast clock when it begins."""
+        """Lets `phy` stop and align the fast clock when it starts."""
         self.comb += [self.stop.eq(phy.init.stop), self.reset.eq(phy.init.reset)]

@@ -8,20 +8,20 @@ from soc.boards.board import Board
 from soc.boards.catalog import BOARDS
 from soc.config import SoCConfig
 
-VCO_HZ = (400_000_000, 800_000_000)     # of the ECP5's PLL, as LiteX knows it (litex/soc/cores/clock/lattice_ecp5.py)
+VCO_HZ = (400_000_000, 800_000_000)     # of the ECP5's PLL, as in LiteX (litex/soc/cores/clock/lattice_ecp5.py)
 PFD_HZ = 10_000_000
 DIVIDERS = range(1, 129)
 
 
 @dataclass(frozen=True)
 class BoardConfig(SoCConfig):
-    """Parameters of a board's SoC; `board` and `device` as in the catalog. ValueError as of SoCConfig."""
+    """Parameters of a board's SoC; `board` and `device` as in the catalog. ValueError as from SoCConfig."""
 
     ram_read_latency: int = 0   # beyond LiteDRAM's own
     board: str = ""
     device: str = ""
-    port_registers: bool = True     # before devices, engines and accounting, beside that of the bus, for clock rate
-    small: bool = False         # mapped to as little of the FPGA as can be, at the cost of clock rate
+    port_registers: bool = True     # before devices, engines and accounting, as before the bus, for clock rate
+    small: bool = False         # mapped for least area, at the cost of clock rate
 
     def __post_init__(self):
         super().__post_init__()
@@ -35,8 +35,8 @@ class BoardConfig(SoCConfig):
 
 
 def board_config(name: str, device: str | None = None, **overrides: int) -> BoardConfig:
-    """What is built for the board `name` with the FPGA `device` (the catalog's first one by default), but for
-    `overrides`, parameters of SoCConfig. ValueError, in one line, for what there is not."""
+    """The default build for the board `name` with the FPGA `device` (the catalog's first one by default), with
+    `overrides` of parameters of SoCConfig. ValueError, in one line, for unknown ones."""
     if name not in BOARDS:
         raise ValueError(f"there is no board '{name}' (valid: {', '.join(BOARDS)})")
     board: Board = BOARDS[name]
@@ -55,7 +55,7 @@ def board_config(name: str, device: str | None = None, **overrides: int) -> Boar
 
 
 def check_clock(clock_hz: int, oscillator_hz: int, multiple: int):
-    """ValueError, with the nearest that will do, unless the PLL makes `multiple` times `clock_hz` exactly."""
+    """ValueError, with the nearest possible rate, unless the PLL makes `multiple` times `clock_hz` exactly."""
     made = {Fraction(vco, multiple * divider) for vco in _vcos(oscillator_hz) for divider in DIVIDERS}
     if clock_hz not in made:
         nearest = min((hz for hz in made if hz.denominator == 1), key=lambda hz: (abs(hz - clock_hz), hz))

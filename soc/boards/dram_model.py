@@ -7,7 +7,7 @@ from migen import Cat, Constant, If, Memory, Replicate, Signal
 
 
 class _Bank(LiteXModule):
-    """In place of LiteDRAM's BankModel: the same signals, the cells in `cells`. Rows come above banks and banks above
+    """Replaces LiteDRAM's BankModel: the same signals, the cells in `cells`. Rows are above banks and banks above
     columns in the address, as in LiteDRAM's own mapping."""
     def __init__(self, cells, number, bank_bits, data_width, nrows, ncols, words_skip):
         self.activate     = Signal()
@@ -53,13 +53,13 @@ class DRAMModel(model.SDRAMPHYModel):
         def bank(data_width, nrows, ncols, burst_length, nphases, we_granularity, init):
             words_skip = (burst_length * nphases).bit_length() - 1
             if not cells:
-                # The name is the simulator's: it looks there, past the ports.
+                # The simulator knows it by this name: it reads there, past the ports.
                 depth = nrows * ncols << geometry.bankbits >> words_skip
                 self.specials.cells = Memory(data_width, depth, name="main_ram_storage")
             cells.append(_Bank(self.cells, len(cells), geometry.bankbits, data_width, nrows, ncols, words_skip))
             return cells[-1]
 
-        original, model.BankModel = model.BankModel, bank   # its only way in
+        original, model.BankModel = model.BankModel, bank   # the only way to replace it
         try:
             super().__init__(chip, data_width=data_width, clk_freq=clock_hz)
         finally:

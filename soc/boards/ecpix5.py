@@ -26,11 +26,11 @@ class Target(BoardSoC):
         return self.ddrphy, MT41K256M16(config.clock_hz, "1:2")
 
     def make_ethernet_phy(self, config):
-        # Its PHY delays the clock of what it sends itself, as litex_boards has it.
+        # Its PHY delays the clock of the data that it sends itself, as in litex_boards.
         return LiteEthPHYRGMII(self.platform.request("eth_clocks"), self.platform.request("eth"), rx_delay=0)
 
     def led_pads(self):
-        """The green ones; all are lit by a low level."""
+        """The green LEDs; all are lit by a low level."""
         colours = [self.platform.request("rgb_led", i) for i in range(self.board.leds)]
         self.comb += [getattr(led, colour).eq(1) for led in colours for colour in "rb"]
         return self.inverted([led.g for led in colours])

@@ -20,12 +20,12 @@ from soc.generate import undated, verilog, write_headers
 from soc.reference import reference
 from soc.sim import TOP
 
-# LiteX's picture of the modules, a comment: vendor cells come in another order each time.
+# LiteX's tree of modules, a comment: vendor cells are in another order each time.
 HIERARCHY = re.compile(r"^[│└].*\n", re.MULTILINE)
 
 
 def generate(config: BoardConfig, folder: Path, target: type | None = None):
-    """Fill `folder` with all that BoardArtifacts names; `target` in place of the board's own class."""
+    """Fill `folder` with all that BoardArtifacts names; `target` replaces the board's own class."""
     target = target or importlib.import_module(f"soc.boards.{BOARDS[config.board].module}").Target
     soc = target(config)
     soc.finalize()

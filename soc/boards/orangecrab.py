@@ -22,7 +22,7 @@ class Target(BoardSoC):
         clocks = DDRClocks(self.platform, "clk48", self.board.oscillator_hz, config.clock_hz, INIT_HZ, bridge=True)
         clocks.join(self.ddrphy)
         button = ~self.platform.request("usr_btn")
-        # Held for a second, the button leads to the board's own bootloader, which takes the next bitstream.
+        # Held for a second, the button starts the board's own bootloader, which accepts the next bitstream.
         self.to_bootloader = ClockDomainsRenamer("por")(WaitTimer(self.board.oscillator_hz))
         self.comb += [
             clocks.restart.button.eq(button),
@@ -33,11 +33,11 @@ class Target(BoardSoC):
 
     def make_dram(self, config):
         pads = self.platform.request("ddram")
-        # As litex_boards' target of this board has it: swapped masks, delayed commands at a low clock, no termination.
+        # As in litex_boards' target of this board: swapped masks, delayed commands at a low clock, no termination.
         self.ddrphy = ECP5DDRPHY(pads, config.clock_hz, dm_remapping={0: 1, 1: 0},
                                  cmd_delay=0 if config.clock_hz > 64e6 else 100)
         self.ddrphy.settings.rtt_nom = "disabled"
-        self.comb += [pads.vccio.eq(0b111111), pads.gnd.eq(0)]  # pins that help the supply
+        self.comb += [pads.vccio.eq(0b111111), pads.gnd.eq(0)]  # pins that support the supply
         return self.ddrphy, MT41K64M16(config.clock_hz, "1:2")
 
     def led_pads(self):

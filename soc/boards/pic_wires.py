@@ -15,7 +15,7 @@ TO_SOC = {"ulx3s": "C11 A11 B10 C10", "colorlight_i5": "pmodf:4 pmodf:5 pmodf:6 
 def request_wires(platform, board, controller=False):
     """The pins of `board`, a record of hw.pic.pins.wires.pads_layout; with `controller` those of the controller's side.
 
-    What comes in is pulled down: without a cable it is quiet."""
+    Inputs are pulled down: without a cable they are quiet."""
     sent, received = (FROM_SOC, TO_SOC)[::-1 if controller else 1]
 
     def direction(name, pins, *settings):

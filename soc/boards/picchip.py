@@ -46,7 +46,7 @@ BLINK_CYCLES = 1 << 22     # that the LED stays lit for a message
 
 @dataclass(frozen=True)
 class ChipConfig:
-    """`board` and `device` as in the catalog; ValueError in one line for what cannot be built."""
+    """`board` and `device` as in the catalog; ValueError in one line for a chip that cannot be built."""
 
     board: str
     device: str = ""
@@ -84,11 +84,11 @@ class Clocks(LiteXModule):
 
 
 class PICBoard(LiteXModule):
-    """The controller's chip on a board. LED 0 is lit while the SoC has joined; the next one, if there is one, when
-    messages come."""
+    """The controller's chip on a board. LED 0 is lit while the SoC has joined; the next one, if any, when messages
+    come."""
     def __init__(self, config: ChipConfig):
         board = BOARDS[config.board]
-        # For its platform and LEDs alone: no SoC is made.
+        # Only for its platform and LEDs: no SoC is made.
         target = importlib.import_module(f"soc.boards.{board.module}").Target
         self.platform = platform = target.make_platform(self, config)
 
@@ -107,14 +107,14 @@ class PICBoard(LiteXModule):
         self.comb += target.led_pads(self).eq(Cat(chip.joined, lit != 0))
 
     def inverted(self, pads):
-        """As of soc.boards.soc.BoardSoC."""
+        """As in soc.boards.soc.BoardSoC."""
         leds = Signal(len(pads))
         self.comb += [pad.eq(~leds[i]) for i, pad in enumerate(pads)]
         return leds
 
 
 def generate(config: ChipConfig, folder: Path):
-    """Fill `folder` with the Verilog, nextpnr's constraints, what the chip is, and which core each signal is of."""
+    """Fill `folder` with the Verilog, nextpnr's constraints, the chip's description, and each signal's core."""
     top = PICBoard(config)
     fragment = top.get_fragment()
     top.platform.finalize(fragment)
@@ -130,7 +130,7 @@ def generate(config: ChipConfig, folder: Path):
 def generate_chip(config: ChipConfig) -> Path:
     """A folder with what `generate` makes. subprocess.CalledProcessError with the log as its output if that fails."""
     def build(folder: Path):
-        # LiteX keeps state and goes through sets: a process of its own, and a fixed hash seed.
+        # LiteX keeps state and iterates over sets: a process of its own, and a fixed hash seed.
         command = [sys.executable, "-m", "soc.boards.picchip", "--into", str(folder), *arguments(config)]
         subprocess.run(command, cwd=REPO, env=os.environ | {"PYTHONHASHSEED": "0"}, text=True, check=True,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -140,13 +140,13 @@ def generate_chip(config: ChipConfig) -> Path:
 
 
 def arguments(config: ChipConfig) -> list[str]:
-    """The command line that asks for `config`."""
+    """The command line for `config`."""
     return [config.board, "--device", config.device, "--harts", str(config.harts), "--clock-hz", str(config.clock_hz)]
 
 
 def make_bitstream(config: ChipConfig, seed: int = 1) -> Path:
-    """The bitstream `build/boards/<board>_pic/<board>_pic.bit`. GateError, and no bitstream, if a clock is missed
-    or there is no room; ToolError as of soc.fpga; what `generate_chip` raises."""
+    """The bitstream `build/boards/<board>_pic/<board>_pic.bit`. GateError, and no bitstream, if a clock is missed or
+    there is no room; ToolError as from soc.fpga; what `generate_chip` raises."""
     folder = board_folder(config.name)
     bitstream = folder / f"{config.name}.bit"
     folder.mkdir(parents=True, exist_ok=True)

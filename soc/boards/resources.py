@@ -55,8 +55,8 @@ def table(heading: list[str], rows: list[list[str]], words: int = 1) -> str:
 
 
 def differences(record: dict) -> str:
-    """What was built other than the catalog says, harts apart; "" if nothing. Of the controller's own board,
-    which the catalog does not have, other than usual."""
+    """The differences of a build from the catalog, except harts; "" if none. Of the controller's own board, which the
+    catalog does not have, from the usual build."""
     usual = record["parameters"]
     if record["board"] in BOARDS:
         usual = asdict(board_config(record["board"], usual["device"]))
@@ -67,8 +67,8 @@ def differences(record: dict) -> str:
 
 
 def told(record: dict) -> tuple[str, dict]:
-    """The clock that a row tells of, by its name: the system's, or the one that is the furthest from what it has to
-    reach if any is missed."""
+    """The clock that a row shows, by its name: the system's, or the one furthest from its target if any is
+    missed."""
     clocks = record["clocks"].items()
     system = [clock for clock in clocks if is_system(clock[1]["wanted_mhz"], record["clock_hz"])]
     return min(system if record["met"] else clocks, key=lambda clock: clock[1]["mhz"] / clock[1]["wanted_mhz"])
@@ -94,11 +94,11 @@ def build_row(record: dict) -> list[str]:
 
 @dataclass
 class Page:
-    """What the page has: rows of text, each under what it is known by."""
+    """The page's content: rows of text, each under its key."""
 
-    builds: dict[tuple[str, ...], list[str]]    # by board, FPGA, what is other than in the catalog, and harts
+    builds: dict[tuple[str, ...], list[str]]    # by board, FPGA, differences from the catalog, and harts
     paths: dict[str, list[str]]                 # by the build in words
-    tunings: dict[tuple[str, ...], list[str]]   # by the build in few words, and what is other
+    tunings: dict[tuple[str, ...], list[str]]   # by the build in few words, and the difference
     cores: dict[str, list[list[str]]]           # by the build in few words: a row for each core
     tools: set[str]
 
@@ -116,7 +116,7 @@ class Page:
 
     @classmethod
     def read(cls, text: str, by_core: str = "") -> "Page":
-        """From what `str` and `by_core` made of one; empty from ""."""
+        """From the output of `str` and `by_core`; empty from ""."""
         parts = dict(re.findall(r"^## ([^\n]*)\n\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE))
 
         def rows(heading: str) -> list[list[str]]:
@@ -131,7 +131,7 @@ class Page:
                    set(re.findall(r"^- (.*)$", parts.get(TOOLS, ""), re.MULTILINE)))
 
     def __or__(self, newer: "Page") -> "Page":
-        """Both, and what the newer one says where both say something."""
+        """The union; the newer one's entries replace older ones."""
         return Page(self.builds | newer.builds, self.paths | newer.paths, self.tunings | newer.tunings,
                     self.cores | newer.cores, self.tools | newer.tools)
 
@@ -163,7 +163,7 @@ class Page:
 
 
 def place(build: str, other: str = "-", harts: str = "0") -> tuple:
-    """What builds are sorted by: the catalog's order."""
+    """The sort key of builds: the catalog's order."""
     boards = list(BOARDS)
     board, fpga = build.replace(",", "").split()[:2]
     return (boards.index(board) if board in boards else len(boards), board, fpga, other != "-", other, int(harts),
@@ -171,7 +171,7 @@ def place(build: str, other: str = "-", harts: str = "0") -> tuple:
 
 
 def tunings(records: list[dict]) -> list[list[str]]:
-    """Builds that differ from the catalog's in what is measured here alone, each with those of the catalog."""
+    """Builds that differ from the catalog's only in what is measured here, each with those of the catalog."""
     rows = []
     for usual in (record for record in records if record["routed"] and not differences(record)):
         others = [record for record in records if record["routed"] and record["board"] == usual["board"]

@@ -6,7 +6,7 @@ from migen import ClockDomainsRenamer, If, Module, Signal
 from migen.genlib.cdc import MultiReg
 
 BREAK_SECONDS = 0.1     # of a low line: longer than any character, shorter than a host's break (0.25 s)
-HOLD_CYCLES = 1 << 12   # of the clock that never stops
+HOLD_CYCLES = 1 << 12   # of the free-running clock
 
 
 class _Restart(Module):
@@ -21,8 +21,8 @@ class _Restart(Module):
             MultiReg(button, button_here),
         ]
         self.sync += [
-            hold.eq(left != 0),     # a register: a glitch would be a reset, or an end to one
-            # Once a break: the counter stops where it triggered until the line is high again.
+            hold.eq(left != 0),     # a register: a glitch would start or end a reset
+            # Once per break: the counter stops where it triggered until the line is high again.
             If(line_here,
                 low.eq(0)
             ).Elif(low != break_cycles,
@@ -37,10 +37,10 @@ class _Restart(Module):
 
 
 class Restart(LiteXModule):
-    """Works in `clock_domain`, whose clock runs always and which has no reset."""
+    """Works in `clock_domain`, whose clock always runs and which has no reset."""
     def __init__(self, clock_domain, clock_hz):
         self.line    = Signal(reset=1)  # i: the console's receive line
-        self.request = Signal()         # i: the SoC wants to start anew; any clock
+        self.request = Signal()         # i: the SoC requests a restart; any clock
         self.button  = Signal()         # i: pressed
         self.hold    = Signal(reset=1)  # o: reset all other clock domains
 

@@ -23,12 +23,12 @@ GOOD, BAD_CRC = 0b010, 0b101    # of a block that was written
 
 
 class CommandLine(LiteXModule):
-    """Commands as they come, bit by bit; while the card speaks it does not listen."""
+    """Receives commands, bit by bit; while the card sends it ignores the line."""
     def __init__(self, line, rise, speaks, absent):
         self.index    = index    = Signal(6)
         self.argument = argument = Signal(32)
         self.command  = Signal()        # o: for a cycle: one has come,
-        self.wrong    = Signal()        # o: or what has a wrong CRC
+        self.wrong    = Signal()        # o: or one with a wrong CRC
 
         # # #
 
@@ -60,28 +60,28 @@ class CommandLine(LiteXModule):
 
 
 class State(LiteXModule):
-    """What the card is at, and what it says to a command.
+    """The card's state, and its answers to commands.
 
-    line: CommandLine. moving: a data command has not ended. spoilt: for a cycle: what was written is not. card: the
-    card, of which `old` and `complains` are looked at."""
+    line: CommandLine. moving: a data command has not ended. spoilt: for a cycle: the written data is lost. card: the
+    card, for its inputs `old` and `complains`."""
     def __init__(self, line, sectors, moving, spoilt, card):
-        self.legal   = Signal()         # o: the command is in place,
+        self.legal   = Signal()         # o: the command is legal in this state,
         self.answers = Signal()         # o: and answered
-        self.moves   = Signal()         # o: it is one for data
+        self.moves   = Signal()         # o: it is a data command
         self.long, self.plain = Signal(), Signal()      # o: the answer has 136 bits; it has no CRC
-        self.value    = Signal(32)      # o: what it says
+        self.value    = Signal(32)      # o: the answer's content
         self.register = Signal(120)
 
         # # #
 
         self.awake, self.asked, self.identified = Signal(), Signal(), Signal()
         self.selected, self.application, self.length_known = Signal(), Signal(), Signal()
-        self.errors = Signal(32)        # of the status, until it is told
+        self.errors = Signal(32)        # of the status, until they are reported
         self.judge(line, sectors, moving, card)
         self.follow(line, spoilt)
 
     def judge(self, line, sectors, moving, card):
-        """What the card makes of a command in the state that it is in."""
+        """The card's reaction to a command in its current state."""
         index, argument, value, legal, register = line.index, line.argument, self.value, self.legal, self.register
         identified, selected, application, long = self.identified, self.selected, self.application, self.long
         status, conditions = Signal(32), Signal(32)
@@ -90,7 +90,7 @@ class State(LiteXModule):
         self.comb += [
             size.eq(sectors[10:] - 1),
             conditions.eq(VOLTAGES | Mux(self.asked, 1 << 31, 0) | Mux(card.old, 0, HIGH_CAPACITY)),
-            # Without the byte of its CRC. The old one's unit is 512 blocks of 512 bytes, of which it has twice as many.
+            # Without its CRC byte. The old card's unit is 512 blocks of 512 bytes, of which it has twice as many.
             csd.eq(Cat(Constant(0, 40), size, Constant(1 << 56, 58))),
             csd_1.eq(Cat(Constant(0, 39), Constant(7, 3), Constant(0, 12), 1, size[:11], Constant(0, 6),
                          Constant(9, 4), Constant(0, 44))),
@@ -119,7 +119,7 @@ class State(LiteXModule):
         ]
 
     def follow(self, line, spoilt):
-        """The state behind a command."""
+        """The state after a command."""
         awake, asked, identified, selected = self.awake, self.asked, self.identified, self.selected
         application, length_known, errors = self.application, self.length_known, self.errors
         self.sync += [
@@ -149,7 +149,7 @@ class State(LiteXModule):
 
 
 class AnswerLine(LiteXModule):
-    """Answers as they go, bit by bit: that to `line`'s command, as `state` has it, `card.late` or not."""
+    """Sends answers, bit by bit: that to `line`'s command, from `state`; late if `card.late`."""
     def __init__(self, out, fall, speaks, line, state, card):
         shift  = Signal(128)
         to_go  = Signal(max=136 + LATE + 1)
@@ -205,7 +205,7 @@ class AnswerLine(LiteXModule):
 class Blocks(LiteXModule):
     """Blocks between the data lines and `store`, from a command for data on to its end.
 
-    line: CommandLine. moves: its command is one for data, and in place. card: the card, whose faults are looked at."""
+    line: CommandLine. moves: its command is a legal data command. card: the card, for its faults."""
     def __init__(self, pads, store, rise, fall, line, moves, card):
         self.moving = moving = Signal()     # o
         self.spoilt = Signal()              # o: for a cycle
@@ -264,7 +264,7 @@ class Blocks(LiteXModule):
         )
 
     def fetch(self, store):
-        """A sector from where they are kept."""
+        """Reads a sector from the store."""
         fsm, words = self.fsm, self.words
         fsm.act("FETCH",
             store.command.valid.eq(1),
@@ -286,7 +286,7 @@ class Blocks(LiteXModule):
         )
 
     def send(self, fall, card):
-        """A block to the host."""
+        """Sends a block to the host."""
         fsm, place, sums, in_data, out, drives = self.fsm, self.at, self.sums, self.in_data, self.out, self.drives
         # A byte's high half comes first.
         half = Signal(4)
@@ -319,7 +319,7 @@ class Blocks(LiteXModule):
                 NextState("IDLE")
             ).Elif(fall,
                 NextValue(place, place + 1),
-                # The CRC is that of what should have been sent.
+                # The CRC is that of the correct data.
                 *[NextValue(remainder, Cat(*crc(remainder, [Mux(in_data, half[n], remainder[-1])], 0x1021)))
                   for n, remainder in enumerate(sums)],
                 If(place == NIBBLES + 16,
@@ -331,10 +331,10 @@ class Blocks(LiteXModule):
         )
 
     def receive(self, pads, rise, fall, card):
-        """A block from the host, and the token that says how it was."""
+        """Receives a block from the host, and sends the token with its status."""
         fsm, place, sums, failed, stopped = self.fsm, self.at, self.sums, self.failed, self.stopped
         nibble  = Signal(4)
-        fresh   = Signal(64)        # the word that comes
+        fresh   = Signal(64)        # the word being received
         token   = Signal(5)
         fsm.act("RECEIVE",
             *[NextValue(remainder, 0) for remainder in sums],
@@ -388,7 +388,7 @@ class Blocks(LiteXModule):
         )
 
     def keep(self, store, fall, card):
-        """A sector to where they are kept; the card is busy."""
+        """Writes a sector to the store; the card is busy."""
         fsm, words, low, many, stopped = self.fsm, self.words, self.low, self.many, self.stopped
         giving = Signal()
         fsm.act("KEEP",
@@ -430,21 +430,21 @@ class Blocks(LiteXModule):
 
 
 class SDCard(LiteXModule):
-    """`pads`: the card's, each way apart; it takes what is there when `pads.clk` rises, and changes what it sends when
-    that falls, as at default speed. `store`: where its sectors are.
+    """`pads`: the card's, each direction separate; it samples when `pads.clk` rises, and changes its outputs when that
+    falls, as at default speed. `store`: where its sectors are.
 
-    It is awake at the second time of asking. A command that comes with a wrong CRC, or out of place, is not answered,
-    and the next status tells."""
+    It is ready at the second request. A command with a wrong CRC, or illegal in its state, is not answered, and the
+    next status reports it."""
     def __init__(self):
         self.pads  = pads  = Record(PADS)
         self.store = store = Medium()
-        self.absent  = Signal()     # i: it is not there
+        self.absent  = Signal()     # i: there is no card
         self.garbles = Signal()     # i: a bit of each block that it sends is wrong
         self.mute    = Signal()     # i: it sends no block
-        self.refuses = Signal()     # i: it takes no block
-        self.stays_busy = Signal()  # i: it stays busy behind a block
-        self.spoils  = Signal()     # i: it finds behind the end that what was written is not
-        self.complains = Signal()   # i: its status has an error as it takes a command for data
+        self.refuses = Signal()     # i: it accepts no block
+        self.stays_busy = Signal()  # i: it stays busy after a block
+        self.spoils  = Signal()     # i: it detects after the end that the write failed
+        self.complains = Signal()   # i: its status has an error when it accepts a data command
         self.twists  = Signal()     # i: the CRC of its answers is wrong
         self.late    = Signal()     # i: it answers after the wait has timed out
         self.old     = Signal()     # i: it is of version 1 and counts in bytes (SDSC); else high capacity

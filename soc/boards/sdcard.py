@@ -7,16 +7,16 @@ from migen import Record, Signal
 
 
 def registered(io: type[SDPHYIO]) -> type[SDPHYIO]:
-    """`io`, which joins LiteSDCard's PHY to its pads, with registers before and behind the pads. The card has its clock
-    and all that goes with it a cycle later, the PHY has the answer, with the strobe that goes with it, two cycles
-    later; the PHY waits for the strobe, and so for any time.
+    """`io`, which connects LiteSDCard's PHY to its pads, with registers before and after the pads. The card gets its
+    clock and the signals with it a cycle later, the PHY gets the answer, with its strobe, two cycles later; the PHY
+    waits for the strobe, and so for any time.
 
     Reading works at every rate. Writing needs a card clock of 4 cycles or more in
     `sdcard_divider`: with 2, the end of the written data comes back when the PHY already looks for the card's answer to
     it.
 
-    Without them there is a path from a pad through all of LiteSDCard to the pads again: the card that is no longer busy
-    takes the next byte, and CRC and DMA with it."""
+    Without the registers there is a path from a pad through all of LiteSDCard to the pads again: a card that is no
+    longer busy accepts the next byte, and CRC and DMA with it."""
     class Registered(io):
         def __init__(self, clocker, sdpads, pads):
             outside = Record(sdpads.layout)

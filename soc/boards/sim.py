@@ -20,7 +20,7 @@ from soc.sim import TOP, SimPlatform, join_drive, join_observers, join_wire, por
 
 
 class _DDR3(MT41K64M16):
-    nrows = 2048    # a quarter of the chip is as much as there is of SDRAM
+    nrows = 2048    # a quarter of the chip: the size of the SDRAM
 
 
 # LiteDRAM's model of DDR3 has the words of ECP5DDRPHY, 128 bits, in four phases.
@@ -28,7 +28,7 @@ CHIPS = {"sdr": lambda clock_hz: MT48LC16M16(clock_hz, "1:1"), "ddr3": lambda cl
 
 
 class SimulatedClocks(LiteXModule):
-    """One clock for all, from the simulator's port; its reset is up, or Restart holds it, while the SoC is reset."""
+    """One clock for all, from the simulator's port; the SoC is reset while its reset is high, or Restart holds it."""
     def __init__(self, clock, reset, clock_hz):
         self.cd_por  = ClockDomain(reset_less=True)
         self.cd_sys  = ClockDomain()
@@ -60,7 +60,7 @@ class Target(BoardSoC):
             console.rx.eq(self.pin["uart0_rx"]),
             self.pin["uart0_tx"].eq(console.tx),
             *join_observers(self, self.pin),
-            # As on a board, an exit is a new start and no end of the run; blobs can be watched.
+            # As on a board, an exit is a restart and no end of the run; blobs can be observed.
             *(self.pin["host_" + name].eq(0 if name.startswith("exit") else getattr(self.host.outputs, name))
               for name, _ in HOST_OUTPUTS),
         ]

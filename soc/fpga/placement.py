@@ -10,10 +10,10 @@ from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
 from support.cache import Input, cached
 
-SYSTEM_CLOCK_SLACK = 0.01   # by how much a PLL's rate may differ from the one wanted
+SYSTEM_CLOCK_SLACK = 0.01   # by how much a PLL's rate may differ from its target
 USE = re.compile(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%")
-# What the routers tell of each round: wires in conflict, connections still to be made. And after how many rounds there
-# have to be fewer, while there are more than some few, which may take many rounds and still come right.
+# The routers' output for each round: wires in conflict, connections still to be made. And the number of rounds after
+# which there have to be fewer, while there are more than a few, which may take many rounds and still succeed.
 ROUTERS = {
     "router1": (re.compile(r"Info:\s+\d+ \|[^|]*\|[^|]*\|\s*(\d+)\|"), 100, 0),
     "router2": (re.compile(r"iter=\d+ wires=\d+ overused=(\d+)"), 8, 1000),
@@ -33,16 +33,16 @@ class GateError(RuntimeError):
 
 @dataclass(frozen=True)
 class PlacementOptions:
-    """What nextpnr begins with. Each seed gives another placement, and the same one always."""
+    """nextpnr's options. Each seed gives another placement, and always the same one."""
 
     seed: int = 1
-    placer: str = "static"     # puts what belongs together nearer to each other than "heap", nextpnr's own default
-    router: str = "router1"    # makes a faster circuit than router2, and finds ways where a chip is nearly full
+    placer: str = "static"     # places connected cells nearer to each other than "heap", nextpnr's own default
+    router: str = "router1"    # makes a faster circuit than router2, and routes nearly full chips
 
 
 class Watch:
-    """What nextpnr's log says as it comes: the part of its work that begins, how much of the chip is used, and what is
-    left to do after each round of the router. What does not fit is not tried, routing that gets nowhere is ended."""
+    """Follows nextpnr's log: the stage that begins, how much of the chip is used, and the remaining work after each
+    round of the router. A design that does not fit is not tried, routing without progress is ended."""
     def __init__(self, router: str):
         self.use: dict[str, dict] = {}
         self.conflicts: list[int] = []
@@ -50,7 +50,7 @@ class Watch:
 
     @property
     def stuck(self) -> bool:
-        """Are there many wires in conflict, and no fewer than some rounds before?"""
+        """Whether there are many wires in conflict, and no fewer than some rounds before."""
         return (len(self.conflicts) > self.patience and self.conflicts[-1] > self.few
                 and self.conflicts[-1] >= self.conflicts[-1 - self.patience])
 
@@ -68,22 +68,22 @@ class Watch:
 
 
 def fits(use: dict[str, dict[str, int]]) -> bool:
-    """Has the chip as many cells of each kind as are used?"""
+    """Whether the chip has as many cells of each kind as are used."""
     return all(count["used"] <= count["available"] for count in use.values())
 
 
 def missed(report: dict) -> bool:
-    """Does a report of nextpnr have a clock that is missed?"""
+    """Whether a report of nextpnr has a missed clock."""
     return any(clock["achieved"] < clock["constraint"] for clock in report["fmax"].values())
 
 
 def is_system(mhz: float, clock_hz: int) -> bool:
-    """Is `mhz`, the rate that a clock is held to, that of the system clock?"""
+    """Whether `mhz`, a clock's required rate, is that of the system clock."""
     return abs(mhz - clock_hz / 1e6) <= clock_hz / 1e6 * SYSTEM_CLOCK_SLACK
 
 
 def check_constraints(report: dict, clock_hz: int):
-    """ToolError if the gate checks nothing: if no clock of a report is held to the system clock's rate."""
+    """ToolError if the gate checks nothing: if no clock of a report is required to reach the system clock's rate."""
     if not any(is_system(clock["constraint"], clock_hz) for clock in report["fmax"].values()):
         raise ToolError(f"no clock of the design is held to {clock_hz / 1e6:g} MHz: its .lpf has to give the rate of "
                         "the oscillator that the PLL starts from")
@@ -103,8 +103,8 @@ def ends(timings: list[dict]) -> dict[str, dict[str, float]]:
 def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOptions()) -> Path:
     """A folder with nextpnr's `report.json`, the longest path to each cell, `ends.json` (nanoseconds by clock and
     cell), its cost `placement.json`, and, if every clock is met, the routed chip `chip.config`; minutes when it has to
-    be made. A miss is a result too, and found again, and so is a design for which the chip has no room, or that cannot
-    be routed: its report has no clocks, and of the latter the wires still in conflict, `conflicts`.
+    be made. A miss is a result too, and cached; so is a design for which the chip has no room, or that cannot be
+    routed: its report has no clocks, and the latter's has the wires still in conflict, `conflicts`.
 
     ToolError if nextpnr is missing or fails."""
     arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--seed", str(options.seed),
@@ -127,7 +127,7 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
             report = {"fmax": {}, "critical_paths": [], "detailed_net_timings": [], "utilization": watch.use,
                       "conflicts": watch.conflicts[-1] if watch.stuck else 0}
         if error:
-            (folder / "chip.config").unlink(missing_ok=True)   # nextpnr writes it though it misses a clock
+            (folder / "chip.config").unlink(missing_ok=True)   # nextpnr writes it even if it misses a clock
         (folder / "ends.json").write_text(json.dumps(ends(report.pop("detailed_net_timings"))))
         path.write_text(json.dumps(report))
         (folder / "netlist.json").unlink()
@@ -139,8 +139,8 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
 
 
 def count(design: Design, netlist: Path) -> Path:
-    """A folder as of `place`, of a design that is only packed, in seconds: its report says how much of the chip it
-    uses, and has no clocks. ToolError as of `place`."""
+    """A folder as from `place`, for a design that is only packed, in seconds: its report says how much of the chip it
+    uses, and has no clocks. ToolError as from `place`."""
     arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--pack-only"]
 
     def build(folder: Path):

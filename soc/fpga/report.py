@@ -8,7 +8,7 @@ from soc.fpga.cores import CLUSTER, core_of
 from soc.fpga.design import Design
 from soc.fpga.placement import fits
 
-# Look-up tables that nextpnr makes of each of yosys's cells, and the columns that others count in.
+# Look-up tables that nextpnr makes of each of yosys's cells, and the columns for the other kinds.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
 COLUMNS = {"TRELLIS_FF": "ff", "DP16KD": "ebr", "MULT18X18D": "mult"}
 # A core's parts, as LiteX names them, are counted as one.
@@ -37,7 +37,7 @@ def by_core(design: Design, module: dict) -> dict[str, dict[str, int]]:
 
 
 def cluster_clock(module: dict) -> set[str]:
-    """What the net is called that clocks the CPU cluster in a netlist's module, if there is one."""
+    """The name of the net that clocks the CPU cluster in a netlist's module, if there is one."""
     clocks = (cell["connections"]["CLK"] for name, cell in module["cells"].items()
               if cell["type"] == "TRELLIS_FF" and CLUSTER.match(name))
     net = next(clocks, None)
@@ -45,14 +45,14 @@ def cluster_clock(module: dict) -> set[str]:
 
 
 def plain(name: str, system: set[str]) -> str:
-    """A clock's name without what nextpnr puts round it. `sys` is any of `system`."""
+    """A clock's name without nextpnr's additions. `sys` is any of `system`."""
     name = name.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN")
     return "sys" if name in system else name
 
 
 def longest_path(design: Design, path: list[dict]) -> dict:
-    """A critical path of nextpnr's report: from which core and cell to which, its nanoseconds, those of them on wires,
-    and how many cells of logic it goes through."""
+    """A critical path of nextpnr's report: its first and last core and cell, its nanoseconds, those of them on wires,
+    and its number of logic cells."""
     def end(cell: str) -> dict:
         return {"core": whole(core_of(cell, design.cores)), "cell": cell}
 
@@ -63,7 +63,7 @@ def longest_path(design: Design, path: list[dict]) -> dict:
 
 
 def clocks(design: Design, report: dict, system: set[str]) -> dict[str, dict]:
-    """Each clock: its rate in MHz as reached and as it has to be, and its longest path. Names as of `plain`."""
+    """Each clock: its rate in MHz as reached and as required, and its longest path. Names as from `plain`."""
     paths = {(path["from"], path["to"]): path["path"] for path in report["critical_paths"]}
     return {plain(name, system): {"mhz": round(rate["achieved"], 2), "wanted_mhz": round(rate["constraint"], 2),
                           "path": longest_path(design, paths[f"posedge {name}", f"posedge {name}"])}
@@ -81,9 +81,9 @@ def longest_by_core(design: Design, ends: dict[str, dict[str, float]]) -> dict[s
 
 
 def figures(design: Design, netlist: Path, placement: Path) -> dict:
-    """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether ABC9 took
-    its last step (`mfs`), whether the chip has room for it (`fits`), whether it has been routed, the wires in conflict
-    if that got nowhere, whether every clock is met (`met`), and the least ratio of a clock's rate to the one wanted
+    """The record of a build: its chip's use and that of each core, its clocks, the cost of the tools, whether ABC9
+    did its last step (`mfs`), whether the chip has room for it (`fits`), whether it has been routed, the wires in
+    conflict if not, whether every clock is met (`met`), and the least ratio of a clock's rate to the required one
     (`margin`)."""
     report, ends = (json.loads((placement / name).read_text()) for name in ("report.json", "ends.json"))
     module = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]
@@ -107,7 +107,7 @@ def figures(design: Design, netlist: Path, placement: Path) -> dict:
 
 def summary(record: dict) -> str:
     """The clocks of a record in one line: those missed, each with its longest path, else all of them. Or what the chip
-    has not enough of, or that it could not be routed."""
+    lacks, or that it could not be routed."""
     if not record["fits"]:
         return ", ".join(f"{count['used']} {column.upper()} of {count['available']}"
                          for column, count in record["use"].items() if count["used"] > count["available"])

@@ -25,9 +25,9 @@ SCRIPT = "read_verilog dut.v; hierarchy -top {top}; proc; flatten; " + TIDY + "t
          + "write_json netlist.json"
 # Parameters that are names and numbers of memories and their ports.
 NAMES = {"MEMID", "PORTID", "PRIORITY"}
-STORES = {"$memwr", "$memwr_v2", "$meminit", "$meminit_v2"}     # what a memory's content is made by
+STORES = {"$memwr", "$memwr_v2", "$meminit", "$meminit_v2"}     # the cells that make a memory's content
 GATES = {"$_AND_", "$_OR_", "$_XOR_", "$_NOT_", "$_MUX_"}      # all others hold state
-RECURSION = 100_000                         # gates behind one another
+RECURSION = 100_000                         # gates in series
 
 
 def digest(*parts: bytes) -> bytes:
@@ -38,7 +38,7 @@ def digest(*parts: bytes) -> bytes:
 
 
 class Netlist:
-    """The cells of a flat module; `states` are those that are no gates, `classes` the class of each."""
+    """The cells of a flat module; `states` are those other than gates, `classes` the class of each."""
 
     def __init__(self, module: dict[str, Any]):
         self.cells = list(module["cells"].values())
@@ -71,7 +71,7 @@ class Netlist:
         self.known: dict[Any, bytes] = {}
 
     def logic(self, bit: Any, inverted: bool = False) -> bytes:
-        """What a bit, or its inverse, is made of, with states by their class."""
+        """The logic of a bit, or its inverse, with states by their class."""
         if (bit, inverted) not in self.known:
             self.known[bit, inverted] = self.made(bit, inverted)
         return self.known[bit, inverted]
@@ -82,7 +82,7 @@ class Netlist:
         return None if number is None or number in self.classes else self.cells[number]["type"]
 
     def input(self, bit: Any, port: str) -> Any:
-        """What goes into the gate that drives a bit."""
+        """The inputs of the gate that drives a bit."""
         return self.cells[self.driver[bit][0]]["connections"][port][0]
 
     def made(self, bit: Any, inverted: bool) -> bytes:
@@ -90,7 +90,7 @@ class Netlist:
         if kind == "$_NOT_":
             return self.logic(self.input(bit, "A"), not inverted)
         if kind in ("$_AND_", "$_OR_"):
-            # An OR is an inverted AND of what is inverted.
+            # An OR is an inverted AND of inverted inputs.
             together = digest(b"and", *sorted({self.logic(*leaf) for leaf in self.terms(bit, kind == "$_OR_")}))
             return digest(b"not", together) if inverted != (kind == "$_OR_") else together
         if kind == "$_XOR_":
@@ -133,7 +133,7 @@ class Netlist:
             yield bit, odd
 
     def split(self):
-        """Finer classes, by what goes into each state; what is read from a memory also by what is written there."""
+        """Splits classes by the inputs of each state; reads of a memory also by the writes to it."""
         self.known = {}
         finer = {}
         for number in self.states:

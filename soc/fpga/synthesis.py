@@ -19,22 +19,22 @@ PASS = re.compile(r"^(\d+(?:\.\d+)*)\. Executing (\w+)")
 
 @dataclass(frozen=True)
 class SynthesisOptions:
-    """How yosys maps logic. Each changes area and clock rate, none what the circuit does."""
+    """How yosys maps logic. Each changes area and clock rate, none the circuit's function."""
 
     dff: bool = False          # let ABC9 see across registers
     nowidelut: bool = False    # no look-up tables joined by the chip's multiplexers
-    # Map the design's modules `apart` by themselves: ABC9 saves area until each path of what it maps at once is as slow
-    # as the slowest one there, and that need not lie in the CPU.
+    # Map the design's modules `apart` separately: ABC9 saves area until each path of what it maps at once is as slow as
+    # the slowest one there, and that may be outside the CPU.
     apart: bool = True
 
     def script(self, design: Design, files: Sequence[str]) -> str:
-        """What yosys has to do to make `netlist.json` of the Verilog in `files`."""
+        """The commands for yosys to make `netlist.json` from the Verilog in `files`."""
         arguments = {f"-{name}" for name in ("dff", "nowidelut") if getattr(self, name)}
         read = [f"read_verilog {' '.join(files)}"]
         if not design.mfs:
             read.append(f"scratchpad -set abc9.script {WITHOUT_MFS}")
         if design.small:
-            # Multiplexers join tables that then have to lie side by side: nothing for a chip that is nearly full.
+            # Multiplexers join tables that then have to be adjacent: unfit for a chip that is nearly full.
             arguments |= {"-cmp2softlogic", "-nowidelut"}
             read += [f"scratchpad -set abc9.D {SLOWEST_PS}",
                      *(f'setattr -set ram_style "block" {memories}' for memories in design.in_block_ram)]

@@ -18,17 +18,17 @@ import platformdirs
 
 from support.cache import build_root
 
-REGISTRY = "yowasp-"      # what the registry's programs are called by: the same ones, compiled to WebAssembly
+REGISTRY = "yowasp-"      # the prefix of the registry's programs: the same ones, compiled to WebAssembly
 TALK_SECONDS = 20         # between two lines of progress
 
 
 class ToolError(RuntimeError):
-    """A program is missing or failed; the text is one line that names the mend, or the log to read."""
+    """A program is missing or failed; the text is one line that names the remedy, or the log to read."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a program's run took: processor seconds (user and system), wall seconds, and peak memory in MiB."""
+    """The cost of a program's run: processor seconds (user and system), wall seconds, and peak memory in MiB."""
 
     processor: float
     wall: float
@@ -62,8 +62,8 @@ def _of_the_registry(name: str) -> bool:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Keeps the registry's programs of this user from being started for the first time side by side. That is when they
-    are compiled, into a file that all then map: a process that has it mapped dies (SIGBUS) when another rewrites it."""
+    """Serialises the first starts of the registry's programs of this user. The first start compiles them into a file
+    that all then map: a process that has it mapped dies (SIGBUS) when another rewrites it."""
     folder = Path(os.environ.get("YOWASP_CACHE_DIR") or platformdirs.user_cache_dir("YoWASP", appauthor=False))
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "first-run.lock", "w") as lock:
@@ -72,7 +72,7 @@ def _alone() -> Iterator[None]:
 
 
 def say(text: str):
-    """A line of progress, or of what was found."""
+    """Prints a line of progress, or of a result."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -81,9 +81,9 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
     """Run a program in `folder`: its cost, and its first error in one line if it failed, else None. All that it prints
     goes to build/log/`log`.
 
-    `stage` gives what a line of the program means to a person who waits, or None; StopIteration ends the program there.
-    Arguments name files relative to the folder: the registry's programs do not see every other."""
-    version(name)    # it has run once, then, and is compiled
+    `stage` gives what to show the user for a line of the program, or None; StopIteration ends the program there.
+    Arguments name files relative to the folder: the registry's programs cannot access all others."""
+    version(name)    # runs it once, so that it is compiled
     path = build_root() / "log" / log
     path.parent.mkdir(parents=True, exist_ok=True)
     start, error, doing = time.monotonic(), None, "begins"
@@ -93,7 +93,7 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
         while not done.wait(TALK_SECONDS):   # some of the work takes minutes without a line
             say(f"{name}: {doing}, {time.monotonic() - start:.0f} s")
 
-    with open(path, "w", buffering=1) as file:   # so that a person may follow it
+    with open(path, "w", buffering=1) as file:   # so that a user may follow it
         process = subprocess.Popen([find(name), *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, errors="replace")
         assert process.stdout

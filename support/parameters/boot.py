@@ -11,7 +11,7 @@ from support.parameters.declared import Parameter, ParameterError, close_match
 from support.parameters.machine import MACHINE, MOST_CYCLES, OTHER_REGISTERS
 
 MOST = 0xffff_ffff
-RUN = "run"         # names the run, which is why it is not checked here
+RUN = "run"         # names the run, so it is not checked here
 
 
 def _number(name: str, default: int | None, most: int, help: str, unit: str = "", least: int = 0) -> Parameter:
@@ -352,8 +352,8 @@ OF_FILES: dict[str, tuple[Parameter, ...]] = {
 
 
 def known_to(files: Iterable[str] | None) -> dict[str, list[Parameter]]:
-    """What an image reads whose runs are in these files (below kernel/, without ending; None: any), by name: a name
-    that two of the files have is declared twice."""
+    """The boot arguments, by name, that an image with the runs in these files reads (below kernel/, without suffix;
+    None: any): a name that two of the files have is declared twice."""
     found: dict[str, list[Parameter]] = {}
     for parameter in (*KERNEL, *(one for file, of_file in OF_FILES.items() if files is None or file in files
                                  for one in of_file)):
@@ -362,7 +362,7 @@ def known_to(files: Iterable[str] | None) -> dict[str, list[Parameter]]:
 
 
 def widest(declared: list[Parameter]) -> Parameter:
-    """Of a name that is declared more than once: what some of them takes."""
+    """Of a name that is declared more than once: the union of the values."""
     first, *others = declared
     if others and all(one.range for one in declared):
         ranges = [one.range or (0, 0) for one in declared]

@@ -12,16 +12,16 @@ class Scheme:
     """A synchronisation scheme: `kernel/sync/NAME.h`, with _ for -."""
 
     name: str
-    primitive: str          # what a section costs (paper `sync`, Table 2): an off-chip pair, an on-chip one, a flag's
-    fall_back: str = ""     # what it costs more when it is interrupted
+    primitive: str          # a section's cost (paper `sync`, Table 2): an off-chip pair, an on-chip one, a flag's
+    fall_back: str = ""     # its extra cost when it is interrupted
 
     @property
     def id(self) -> str:
         return self.name.replace("-", "_")
 
 
-# A scheme is its header and a line here. Section 7.1: in the model of Table 2 cli-spl-pessim is cli-pessim, because
-# what its handlers pay is left out, as it is for every scheme.
+# A scheme is its header and a line here. Section 7.1: in the model of Table 2 cli-spl-pessim is cli-pessim, because the
+# cost of its handlers is left out, as it is for every scheme.
 SCHEME_LIST = (
     Scheme("spl-pessim", "off-chip"),
     Scheme("spl-optim", "flag", "off-chip"),
@@ -32,10 +32,10 @@ SCHEME_LIST = (
 SCHEMES = tuple(scheme.name for scheme in SCHEME_LIST)
 SYNC = Parameter("sync", "the kernel's synchronisation scheme", "cli-spl-pessim", choices=SCHEMES, ways=("build",))
 
-# Of the build option `layout`: 0 is the order in which the link finds functions and data. A number N draws an order
-# from N, in which ld.lld puts the sections of the kernel and of user mode's programs, and from which the kernel takes
-# where stacks, page frames, and a program's stack and heap begin (kernel/lib/layout.h). The same N is the same image.
-# The one of a profile is made by sim/images/profile.py.
+# The build option `layout`: 0 is the order in which the linker finds functions and data. A number N draws an order from
+# N, in which ld.lld puts the sections of the kernel and of user programs, and from which the kernel takes where stacks,
+# page frames, and a program's stack and heap begin (kernel/lib/layout.h). The same N is the same image. The order of a
+# profile is made by sim/images/profile.py.
 PROFILE = "profile"
 LAYOUT = re.compile(rf"0|[1-9][0-9]{{0,8}}|{PROFILE}")
 LAYOUT_DOMAIN = f"0 to 999999999, or {PROFILE}"
@@ -69,11 +69,11 @@ OPTIONS = {option.name: option for option in (
     Parameter("layout", f"where functions and data lie: {LAYOUT_DOMAIN}", "0", ways=("build",)),
 )}
 LINKED = ("layout",)        # change how an image is linked, not what is compiled for it
-# What another value of `unix` than its default makes the default of other options; serial has these and no others.
+# The defaults of other options with a value of `unix` other than its default; serial has these and no others.
 KERNELS = {"serial": {"buffers": "mach", "alloc": "one", "inodes": "mutex", "biodone": "thread"},
            "beyond": {"buffers": "shared", "alloc": "groups", "inodes": "rw"}}
-WITHOUT_LOCKS = {"unix": "parallel", "buffers": "mach", "lock_debug": "0", "lock_stats": "0"}   # what locks=none has
-# Macros of C: 1 where an option has one of these values. An option of 0 and 1 has its name's.
+WITHOUT_LOCKS = {"unix": "parallel", "buffers": "mach", "lock_debug": "0", "lock_stats": "0"}   # with locks=none
+# Macros of C: 1 where an option has one of these values. For an option of 0 and 1 the macro has its name.
 MACROS = {"RUNQUEUE_PER_HART": ("runqueue", "per-hart"), "BIODONE_SOFTINT": ("biodone", "softint"),
           "UNIX_SERIAL": ("unix", "serial"), "BUFFERS_BUCKETS": ("buffers", "buckets", "shared"),
           "BUFFERS_SHARED": ("buffers", "shared"), "ALLOC_GROUPS": ("alloc", "groups"),

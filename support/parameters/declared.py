@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-LISTED = 40     # names that are listed behind a wrong one
+LISTED = 40     # names that are listed after a wrong one
 DEFINED = "parameter"       # in the metadata of a dataclass's field
 
 
 class ParameterError(ValueError):
-    """A name or a value that was given is not possible; the text is one line that says what is."""
+    """A given name or value is invalid; the text is one line with the valid ones."""
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A parameter: a whole number in `range`, one of `choices`, or, with neither, a text.
 
-    `default` None: what it is without being given follows from something else, which `help` says.
+    `default` None: the default follows from something else, which `help` says.
     """
 
     name: str
@@ -29,14 +29,14 @@ class Parameter:
     choices: tuple[str, ...] = ()
     power: bool = False     # of two
     why: str = ""           # of the range
-    ways: tuple[str, ...] = ()  # in which it is set: of WAYS
+    ways: tuple[str, ...] = ()  # the ways to set it, of WAYS
 
     @property
     def is_number(self) -> bool:
         return self.range is not None
 
     def domain(self) -> str:
-        """The values that are possible, in words."""
+        """The valid values, in words."""
         if self.range:
             low, high = self.range
             return f"a power of two from {low} to {high}" if self.power else f"a whole number from {low} to {high}"
@@ -45,7 +45,7 @@ class Parameter:
         return "a text"
 
     def line(self) -> str:
-        """What it is, for --help: what, which values, which of them if none is given."""
+        """Its description, for --help: its meaning, its values, its default."""
         domain = self.domain() if self.range or self.choices else ""
         default = "" if self.default in (None, "") else f"{'; ' if domain else ''}{self.default} if not given"
         return f"{self.help}{f' ({domain}{default})' if domain or default else ''}"
@@ -62,7 +62,7 @@ class Parameter:
         return value
 
     def parse(self, text: str) -> Any:
-        """The value that `text` stands for, decimal or 0x; ParameterError."""
+        """The value of `text`, decimal or 0x; ParameterError."""
         if not self.range:
             return self.checked(text)
         try:
@@ -91,7 +91,7 @@ def fields_of(cls) -> dict[str, Parameter]:
 
 
 def close_match(name: str, valid: Iterable[str]) -> str:
-    """What a wrong name is answered with: a name like it, if there is one, and all that there are."""
+    """The message for a wrong name: a similar name, if there is one, and all valid ones."""
     names = list(valid)
     close = difflib.get_close_matches(str(name), names, n=1)
     there = f"valid: {', '.join(names)}" if len(names) <= LISTED else "'./interlock parameters' lists all"

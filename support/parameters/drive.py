@@ -39,8 +39,8 @@ class Drive:
 
 FIELDS = fields_of(Drive)
 
-# What the papers say of their drives is how long their tests took (`sync`, Table 7) and an average access (`mach`); the
-# rest is what drives of those years had, chosen so that it comes to that (hw/disk/README.md, "Profiles").
+# The papers give the duration of their tests (`sync`, Table 7) and an average access (`mach`) of their drives; the rest
+# is typical of drives of those years, chosen to give these figures (hw/disk/README.md, "Profiles").
 PROFILES = {
     "ide": Drive(rpm=4500, sectors_per_track=68, heads=16, cylinders=1000, seek_near_us=3000, seek_far_us=20_000,
                  overhead_us=300, result_us=0, bus_kb_s=16_600, burst=16, cache_kb=32, read_ahead=1, queue=1),
@@ -56,7 +56,7 @@ PROFILES = {
                   result_us=0, bus_kb_s=480_000, burst=128, cache_kb=0, read_ahead=0, queue=16),
 }
 DEFAULT_PROFILE = "fast"
-# What else may be said: words; and what it takes, and what it does.
+# The other options: names; and values, and what they do.
 WORDS = {one.name: one for one in (
     Parameter("profile", "how the drive takes its time; any number of a profile can be given itself", DEFAULT_PROFILE,
               choices=tuple(PROFILES), ways=("disk",)),
@@ -72,7 +72,7 @@ NAMES = (*OTHER, *FIELDS)
 
 def parted(text: str) -> tuple[str, list[str]]:
     """IMAGE of "IMAGE[,NAME=VALUE...]", and the rest in parts. A path may hold commas: the longest that is a file is
-    the image, as in sim/harness/devices/disk_options.cpp; where none is, all before what can be said of a drive."""
+    the image, as in sim/harness/devices/disk_options.cpp; if none is, all before the first option of a drive."""
     parts = text.split(",")
     for count in range(len(parts), 1, -1):
         if Path(",".join(parts[:count])).is_file():
@@ -84,7 +84,7 @@ def parted(text: str) -> tuple[str, list[str]]:
 
 
 def checked(text: str) -> str:
-    """IMAGE of "IMAGE[,NAME=VALUE...]"; ParameterError for what cannot be said of a drive."""
+    """IMAGE of "IMAGE[,NAME=VALUE...]"; ParameterError for an invalid option of a drive."""
     image, parts = parted(text)
     if not image:
         raise ParameterError(f"'{text}' begins with no image: give IMAGE[,NAME=VALUE...]")

@@ -31,7 +31,7 @@ BOOT = """\
 
 
 def identifier(name: str) -> str:
-    """A name as C has it."""
+    """A name as a C identifier."""
     return name.replace(".", "_").replace("/", "_").replace("-", "_")
 
 
@@ -43,7 +43,7 @@ def _boot(owner: str, parameter: Parameter) -> str:
         default = f"{parameter.default}u, {name}_MOST"
     else:
         default = f'"{parameter.default}"'
-    if parameter.default is not None and "poke" not in parameter.ways:  # what is in a register stays
+    if parameter.default is not None and "poke" not in parameter.ways:  # a register keeps its value
         lines.append(f"#define {name} {name}_KEY, {default}")
     return "\n".join(lines) + "\n"
 
@@ -79,7 +79,7 @@ def _default(name: str) -> str:
 
 
 def _held(condition: str, of: Mapping[str, str], what: str) -> str:
-    """Make's refusal of other values than those `of` some options where `condition` holds."""
+    """Make's error for values other than those `of` some options where `condition` holds."""
     values = " ".join(of.values())
     given = " ".join(f"$({name.upper()})" for name in of)
     said = " ".join(f"{name.upper()}={value}" for name, value in of.items())
@@ -88,7 +88,7 @@ def _held(condition: str, of: Mapping[str, str], what: str) -> str:
 
 
 def options_makefile() -> str:
-    """options.mk: the schemes, and the build options with their defaults, checks and the macros that C has of them."""
+    """options.mk: the schemes, and the build options with their defaults, checks and C macros."""
     lines = [f"# Made from support/parameters/build.py.\nSCHEMES := {' '.join(SCHEMES)}\nSYNC ?= {SYNC.default}"]
     for name, option in sorted(OPTIONS.items(), key=lambda item: item[0] != "unix"):
         variable = name.upper()
@@ -107,7 +107,7 @@ def options_makefile() -> str:
 
 
 def drives_header() -> str:
-    """generated/drives.h of the simulator: what a drive's profile has, with ranges, and the profiles."""
+    """generated/drives.h of the simulator: the fields of a drive's profile, with ranges, and the profiles."""
     members = "".join(f"    uint64_t {name}; // {one.help}\n" for name, one in drive.FIELDS.items())
     fields = "".join(f'    {{"{name}", &DiskProfile::{name}, {one.range[0]}, {one.range[1]}}},\n'
                      for name, one in drive.FIELDS.items() if one.range)
@@ -124,7 +124,7 @@ def drives_header() -> str:
 
 
 def simulator_header() -> str:
-    """generated/options.h of the simulator: its options with what each may have, their defaults, the text of --help."""
+    """generated/options.h of the simulator: its options with their values and defaults, the text of --help."""
     options = "".join(
         f'    {{"--{name}", {{{", ".join(f"{n}u" for n in one.range or (0, 0))}, '
         f'{{{", ".join(chr(34) + choice + chr(34) for choice in one.choices)}}}, Option::{one.of.upper()}, '

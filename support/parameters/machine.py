@@ -94,10 +94,10 @@ OTHER_REGISTERS = {parameter.name: parameter for parameter in (
     _wire("node", 0xffff_ffff, "which of several nodes this is, and how many there are; --nodes writes it"),
     _wire("planted_fault", 0xffff_ffff, "which fault is planted in a netlist made for that (tests/board/faulty)"),
 )}
-STROBED = ("link_seed", "ram_seed")     # which act on being written
+STROBED = ("link_seed", "ram_seed")     # whose writes have an effect
 REGISTERS = {name: parameter for name, parameter in (MACHINE | OTHER_REGISTERS).items() if "poke" in parameter.ways}
 
-# Of an experiment's [devices]: where each may be, and in words.
+# Of an experiment's [devices]: the places of each, and in words.
 PIC_PLACES = {"link": "the interrupt controller behind its link model, in one netlist with the SoC",
               "pins": "the interrupt controller on a chip of its own, behind real wires (soc/pins.py)"}
 WIRES = {"serial": "a serial line from each node's data port to the next node's",

@@ -31,7 +31,7 @@ the shell complete names.
 
 @dataclass(frozen=True)
 class Section:
-    """A table of parameters, what stands before it and behind it. Cells are Markdown."""
+    """A table of parameters, with the text before and after it. Cells are Markdown."""
 
     title: str
     heads: tuple[str, ...]
@@ -53,7 +53,7 @@ def _default(parameter: Parameter) -> str:
 
 
 def _values(parameter: Parameter) -> str:
-    """What it may be, with its unit."""
+    """Its values, with their unit."""
     if parameter.range:
         low, high = parameter.range
         found = f"{'powers of two, ' * parameter.power}{low} to {high}"

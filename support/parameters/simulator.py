@@ -8,18 +8,18 @@ from support.parameters.declared import Parameter, ParameterError, close_match
 from support.parameters.machine import MACHINE, NODES
 
 MOST = (1 << 64) - 1
-MOST_NODES = 4096       # that the simulator takes; an experiment has fewer (support/parameters/machine.py)
+MOST_NODES = 4096       # that the simulator accepts; an experiment has fewer (support/parameters/machine.py)
 LINE = 88               # columns of the help's text
 INDENT = 24
 
-# What an option is of: the run, each node (`--node K:NAME=VALUE` gives one of them another value), or, of a node,
-# a file that only one of several can write.
+# An option's scope: the run, each node (`--node K:NAME=VALUE` gives one of them another value), or, of a node, a file
+# that only one of several can write.
 RUN, NODE, FILE = "run", "node", "file"
 
 
 @dataclass(frozen=True)
 class Option(Parameter):
-    """An option: `value` is what stands behind it in the help, empty of a flag."""
+    """An option: `value` is the placeholder after it in the help, empty for a flag."""
 
     value: str = ""
     of: str = NODE

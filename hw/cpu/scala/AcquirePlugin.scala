@@ -7,12 +7,12 @@ import vexriscv.plugin._
 
 /** Makes LR, SC and AMO with the aq bit order the loads behind them, and LR without it those of the same address.
   *
-  * These go past the cache to memory, while the load behind them waits one stage back with what it has read from the
-  * cache already: for as long as the atomic took, invalidations could not reach it, and it would go on with an old value.
-  * Here what follows an acquire is fetched again, and what follows any LR: a load of the same address must not see less
-  * than the LR did. (Behind an AMO it cannot: the AMO stored there.) An invalidation that memory ordered before the
-  * atomic's response is on its way to the cache before that response, takes 4 cycles there, and is done before the load
-  * can read again.
+  * These bypass the cache, while the load behind them waits one stage back with the value that it has read from the
+  * cache already: as long as the atomic took, invalidations could not reach it, and it would continue with an old
+  * value. Here what follows an acquire is fetched again, and what follows any LR: a load of the same address must not
+  * see less than the LR did. (After an AMO it cannot: the AMO stored there.) An invalidation that memory ordered before
+  * the atomic's response is on its way to the cache before that response, takes 4 cycles there, and is done before the
+  * load can read again.
   */
 class AcquirePlugin extends Plugin[VexRiscv] {
   private var refetch : Flow[UInt] = null

@@ -11,7 +11,7 @@ object Clint {
 /** Core-local interruptor in SiFive's layout: msip at 0x0000 + 4 h, mtimecmp at 0x4000 + 8 h, mtime (read only) at 0xBFF8.
   *
   * mtime counts clock cycles from reset. Every mtimecmp starts at its greatest value, so no timer is due after reset. An
-  * access takes two cycles; loads of what is not there give 0.
+  * access takes two cycles; loads elsewhere give 0.
   */
 case class Clint(harts : Int) extends Component {
   val io = new Bundle {

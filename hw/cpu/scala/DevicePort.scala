@@ -8,10 +8,10 @@ import vexriscv.demo.smp.{LiteDramNative, LiteDramNativeParameter}
 
 /** A LiteDRAM native port (slave) into the harts' coherent memory, for devices: hw/cpu/README.md, "Device ports".
   *
-  * Commands for words that follow each other in a line of the caches are gathered, and leave as the fewest transfers of
-  * 1, 2, 4 or 8 words aligned to their size. What is gathered leaves when the line ends, when the next command does not
-  * go on where it ended, or when there is none and nothing else is under way. A transfer that writes begins when all its
-  * data is here, since it occupies the interconnect until it ends. Answers are passed on as they come, in order.
+  * Commands for consecutive words of a cache line are combined, and leave as the fewest transfers of 1, 2, 4 or 8 words
+  * aligned to their size. Combined commands leave when the line ends, when the next command does not continue where the
+  * last one ended, or when there is none and nothing else is under way. A transfer that writes begins when all its data
+  * is here, since it occupies the interconnect until it ends. Answers are passed on as they come, in order.
   */
 case class DevicePort(access : BmbAccessParameter) extends Component {
   val lineWords = HartConfig.lineBytes * 8 / HartConfig.busWidth
@@ -20,7 +20,7 @@ case class DevicePort(access : BmbAccessParameter) extends Component {
 
   val io = new Bundle {
     val native = slave(LiteDramNative(DevicePort.parameter))
-    val busy = out Bool()   // a write whose command was taken before is not visible to all harts yet
+    val busy = out Bool()   // a write whose command was accepted is not visible to all harts yet
     val bus = master(Bmb(access))
   }
 
@@ -73,7 +73,7 @@ case class DevicePort(access : BmbAccessParameter) extends Component {
     val beat = Reg(UInt(wordBits bits)) init(0)
     val writes = Reg(UInt(log2Up(writesMax + 1) bits)) init(0)
 
-    // The greatest size that is no more than there is and to which the first word is aligned.
+    // The greatest size, no more than the words present, to which the first word is aligned.
     val sizes = for(n <- wordBits to 0 by -1) yield
       (run.count >= (1 << n)) && (if(n == 0) True else run.first(n - 1 downto 0) === 0)
     val size = OHToUInt(OHMasking.first(B(sizes))).resize(log2Up(wordBits + 1))   // 0 for the greatest
@@ -122,7 +122,7 @@ object DevicePort {
   def base = U(0x40000000L, 32 bits)
 }
 
-/** The port as a master of the interconnect, told when its writes are visible (sync). */
+/** The port as a master of the interconnect, notified when its writes are visible (sync). */
 case class DevicePortGenerator()(implicit interconnect : BmbInterconnectGenerator) extends Area {
   val access = BmbAccessParameter(addressWidth = 32, dataWidth = HartConfig.busWidth).addSources(1, BmbSourceParameter(
     lengthWidth  = log2Up(HartConfig.lineBytes),

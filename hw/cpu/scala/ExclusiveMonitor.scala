@@ -11,10 +11,10 @@ import spinal.lib.bus.misc.DefaultMapping
   * A load with `exclusive` reserves its 8 bytes for its hart; any hart's store to them ends the reservation; a store
   * with `exclusive` is performed only if its hart's reservation still stands (else it goes on with no byte selected).
   *
-  * An AMO is such a load and store of its own, nothing between, and is tried again if the store is not performed. Left at
-  * that, harts that spin on a lock with AMOs can for ever come between the load and the store of the one that wants to
+  * An AMO is such a load and store of its own, nothing between, and is retried if the store is not performed. With only
+  * that, harts that spin on a lock with AMOs could for ever come between the load and the store of the hart that is to
   * release it. So the load of an AMO (the data cache marks it: no byte selected) is parked while another hart's AMO on
-  * the same 8 bytes is between its load and its store, and parked AMOs go on in turn.
+  * the same 8 bytes is between its load and its store, and parked AMOs continue in turn.
   */
 case class ExclusiveMonitor(p : BmbParameter) extends Component {
   val io = new Bundle {
@@ -49,12 +49,12 @@ case class ExclusiveMonitor(p : BmbParameter) extends Component {
     val park = isAmoLoad && harts.indices.map(h => !here(h) && (reservations(h).holds(at) || parked(h).waits(at))).orR
     val success = harts.indices.map(h => here(h) && reservations(h).valid && reservations(h).at === at).orR
     val performed = !cmd.exclusive || success
-    // A write of several words ends the reservations in all its line: they may be lost, and never be kept in error.
+    // A write of several words ends the reservations in all its line: they may be lost, but never be kept in error.
     val severalWords = cmd.length >= 8
     def reaches(there : UInt) = there === at || severalWords && (there >> 3) === (at >> 3)
   }
 
-  // Of the parked AMOs that nothing holds up any more, one at a time takes the reservation and is sent on.
+  // Of the parked AMOs that are not blocked any more, one at a time takes the reservation and is sent on.
   val turn = new Area {
     val free = B(for(h <- harts.indices) yield {
       val at = place(parked(h).cmd.address)

@@ -5,12 +5,12 @@ import spinal.lib._
 import vexriscv._
 import vexriscv.plugin._
 
-/** Makes FENCE.I hold for the very next instruction.
+/** Makes FENCE.I take effect for the very next instruction.
   *
-  * VexRiscv empties the instruction cache but lets earlier stores linger in their write buffer and keeps what it has
-  * fetched already. Here FENCE.I waits in execute until every earlier store has been performed (its sync has come), and
-  * then sends the fetch back to the instruction after it. The instruction cache is emptied all the while
-  * (generate.py moves its flush from decode to execute), so nothing older survives.
+  * VexRiscv flushes the instruction cache but leaves earlier stores in their write buffer and keeps what it has fetched
+  * already. Here FENCE.I waits in execute until every earlier store has been performed (its sync has come), and then
+  * redirects the fetch to the instruction after it. The instruction cache is flushed all the while (generate.py moves
+  * its flush from decode to execute), so nothing older survives.
   */
 class FenceIPlugin extends Plugin[VexRiscv] {
   object IS_FENCE_I extends Stageable(Bool())
@@ -30,7 +30,7 @@ class FenceIPlugin extends Plugin[VexRiscv] {
 
     val dBus = pipeline.service(classOf[DBusCachedPlugin]).dBus
     val stores = pipeline plug new Area {
-      // Counted a cycle late, for clock rate: that a command goes is known at the very end of a cycle.
+      // Counted a cycle late, for clock rate: whether a command is accepted is known at the very end of a cycle.
       val sent = RegNext(dBus.cmd.fire && dBus.cmd.wr) init(False)
       val count = Reg(UInt(8 bits)) init(0)   // stores on their way; the cache itself allows 64
       count := count + U(sent) - (dBus.sync.fire ? (dBus.sync.aggregated +^ 1) | U(0))

@@ -24,7 +24,7 @@ object HartConfig {
   /** Physical addresses that are not cached, and whose stores wait for their response. */
   def ioRange(address : UInt) : Bool = address.msb
 
-  /** One hart: RV32IMA Zicsr Zifencei, Sv32, M/S/U. Five stages, as VexRiscv's own SMP cluster has them. */
+  /** One hart: RV32IMA Zicsr Zifencei, Sv32, M/S/U. Five stages, as in VexRiscv's own SMP cluster. */
   def apply(hartId : Int, p : ClusterParameter) : VexRiscvConfig = VexRiscvConfig(plugins = List(
     new MmuPlugin(ioRange = ioRange),
     new IBusCachedPlugin(

@@ -31,7 +31,7 @@ object HartIo {
 
 /** Takes a hart's private accesses off its data bus, before anything that harts share.
   *
-  * The data cache matches responses by counting, not by name, and so wants them in order: a load (or a store that waits)
+  * The data cache matches responses by counting, not by tag, and so needs them in order: a load (or a store that waits)
   * looks only at a response that comes when no other is due. Hence
   *  - while a private access is under way, nothing behind it is passed on;
   *  - its response is held until all earlier responses of the shared bus have come. A posted store's is not held:
@@ -47,7 +47,7 @@ case class HartIoSplitter(p : BmbParameter) extends Component {
     val port   = master(HartIo())
   }
 
-  val writesMax = 64   // more than the data cache lets out
+  val writesMax = 64   // more than the data cache has outstanding
 
   io.hart.inv << io.shared.inv
   io.hart.ack >> io.shared.ack
@@ -77,7 +77,7 @@ case class HartIoSplitter(p : BmbParameter) extends Component {
   }
 
   val rsp = new Area {
-    // Counted a cycle late, for clock rate: that a command goes is known at the very end of a cycle.
+    // Counted a cycle late, for clock rate: whether a command is accepted is known at the very end of a cycle.
     val sharedSent = RegNext(io.shared.cmd.fire) init(False)
     val sharedPending = Reg(UInt(8 bits)) init(0)
     sharedPending := sharedPending + U(sharedSent) - U(io.shared.rsp.fire && io.shared.rsp.last)

@@ -5,8 +5,8 @@ import spinal.lib._
 
 /** Which way of a cache's set the next line goes to: the ways of each set in turn, so the oldest line goes first.
   *
-  * `flush`, which counts the sets and has one bit more than that takes, begins them anew: from way 0, until its
-  * highest bit is set.
+  * `flush`, which counts the sets and has one bit more than that takes, restarts them at way 0, until its highest bit
+  * is set.
   */
 object WayOfSet {
   def apply(ways : Int, sets : Int, set : UInt, flush : UInt, filled : Bool) : UInt = new Area {

@@ -12,21 +12,21 @@ from hw.common.idle import Countdown
 from hw.pic.pins.frames import BODY_BITS, KIND_BITS, NUMBERS, body_bits
 from hw.pic.pins.wires import MAX_CLOCK_RATIO, SYMBOL_CYCLES, Receiver, Sender, frame_cycles
 
-ACK_CYCLES = 16      # that an acknowledgement waits for something to ride on
-WORK_CYCLES = 40     # until a message is answered, at the most, and to be synchronised twice
+ACK_CYCLES = 16      # that an acknowledgement waits for a frame to carry it
+WORK_CYCLES = 40     # most until a message is answered, with two synchronisations
 ATTEMPTS = 16        # to send a message
 
 
 def patience(lanes, symbol_cycles=SYMBOL_CYCLES):
-    """Cycles after which a message without acknowledgement is sent again. What may come before the answer: the message,
-    what the other chip is sending already, and the answer."""
+    """Cycles after which a message without acknowledgement is sent again. They cover the message, the frame that the
+    other chip is sending already, and the answer."""
     longest = max(frame_cycles(body_bits(kind), lanes, symbol_cycles) for kind in ("SOURCES", "WRITE"))
     answers = 2 * frame_cycles(body_bits("ANSWER"), lanes, symbol_cycles)
     return longest + int(MAX_CLOCK_RATIO * (answers + ACK_CYCLES + WORK_CYCLES))
 
 
 def in_order(kind):
-    """Whether a message of this kind is numbered and acknowledged: JOIN and JOINED are there to begin that."""
+    """Whether a message of this kind is numbered and acknowledged: JOIN and JOINED start the numbering."""
     return (kind != NUMBERS["JOIN"]) & (kind != NUMBERS["JOINED"])
 
 
@@ -42,10 +42,10 @@ class Courier(LiteXModule):
         self.received      = Signal()           # o: pulse: a message,
         self.received_kind = Signal(KIND_BITS)  # o: of this kind,
         self.received_body = Signal(BODY_BITS)  # o: for frames.field()
-        self.restart  = Signal()           # i: forget all messages, number them anew
-        self.gave_up  = Signal()           # o: pulse: a message has been sent `ATTEMPTS` times in vain
+        self.restart  = Signal()           # i: drop all messages, restart the numbering
+        self.gave_up  = Signal()           # o: pulse: a message was sent `ATTEMPTS` times without answer
         self.resent   = Signal()           # o: pulse: a message is sent again
-        self.wrong    = Signal()           # o: pulse: a frame was changed or cut short on its way, and is dropped
+        self.wrong    = Signal()           # o: pulse: a frame was corrupted or cut short, and is dropped
 
         # # #
 
@@ -54,7 +54,7 @@ class Courier(LiteXModule):
         self.waiting  = Signal()     # for the acknowledgement of a message
         self.to_send  = Signal()     # it is to be sent, or sent again
         self.sequence = Signal()     # its number, of two
-        self.expected = Signal()     # that of the next message from there
+        self.expected = Signal()     # that of the next message received
         self.owed     = Signal()     # an acknowledgement,
         self.ack_left = Signal(max=ACK_CYCLES + 1)  # in so many cycles
         self.add_sending(patience(len(pads.tx_data), symbol_cycles))
@@ -105,7 +105,7 @@ class Courier(LiteXModule):
         self.while_idle = [Countdown(left), Countdown(ack_left)]
 
     def add_receiving(self):
-        """What comes a second time is acknowledged a second time."""
+        """A repeated message is acknowledged again."""
         receiver, expected = self.receiver, self.expected
         acknowledged, its_sequence, its_kind = receiver.header[0], receiver.header[1], receiver.header[2:]
         ordered = Signal()

@@ -12,7 +12,7 @@ from hw.pic.registers import MAX_HARTS, SOURCES, VERSION
 
 
 class FarEnd(LiteXModule):
-    """The signals of hw.pic.link.Link that a controller sees; what they mean is written there."""
+    """The signals of hw.pic.link.Link that a controller sees; their meaning is given there."""
     def __init__(self, n_harts):
         self.n_harts   = n_harts
         self.ready     = Signal()
@@ -29,9 +29,9 @@ class FarEnd(LiteXModule):
 
 
 class PICChip(LiteXModule):
-    """A controller for `n_harts` harts behind the wires of `pads`. `clock_hz` is what it tells of its own clock.
+    """A controller for `n_harts` harts behind the wires of `pads`. It reports `clock_hz` as its own clock.
 
-    It is reset whenever the other chip asks to join. Nothing of it is on a bus."""
+    It is reset whenever the other chip requests to join. None of it is on a bus."""
     def __init__(self, n_harts, pads, clock_hz, symbol_cycles=SYMBOL_CYCLES):
         self.n_harts = n_harts
         self.joined = Signal()  # o: the other chip has been heard
@@ -60,7 +60,7 @@ class PICChip(LiteXModule):
         return field(kind, name, self.courier.received_body)
 
     def begins_anew(self):
-        """What is under way is forgotten."""
+        """Drops what is under way."""
         return ~self.joined | self.comes("JOIN")
 
     def add_joining(self):
@@ -84,7 +84,7 @@ class PICChip(LiteXModule):
         ]
 
     def add_sources(self):
-        """A wire that rose was down before."""
+        """A rising wire was low before."""
         pic   = self.pic
         rises = Signal(SOURCES)
         wires = Signal(SOURCES)
@@ -162,9 +162,9 @@ class PICChip(LiteXModule):
         ]
 
     def add_messages(self, clock_hz):
-        """What is sent next: the first that there is."""
+        """Chooses the next message: the first pending one."""
         courier, end = self.courier, self.end
-        told = Signal(self.n_harts)     # the interrupt wires as the other chip knows them, or will
+        told = Signal(self.n_harts)     # the interrupt wires as last sent to the other chip
 
         def message(kind, *taken, **values):
             return [
@@ -218,5 +218,5 @@ class PICChip(LiteXModule):
         ]
 
     def get_csrs(self, sort=False):
-        """None: the controller's own would be on the bus of whatever SoC is simulated with it."""
+        """None: the controller's own would be on the bus of the SoC that is simulated with it."""
         return []

@@ -21,7 +21,7 @@ CRC_BITS = 15
 CRC_POLYNOMIAL = 0x4599
 
 # Number, fields from the least significant bit on. The two directions have no kind in common but the acknowledgement,
-# so that a plug that leads a chip's own wires back is not taken for the other chip.
+# so that a loop-back plug is not taken for the other chip.
 KINDS = {
     "ACK":     (1, ()),
     # To the controller.
@@ -41,7 +41,7 @@ NUMBERS = {kind: number for kind, (number, _) in KINDS.items()}
 
 
 def body_bits(kind):
-    """Bits of a body, with those that fill the last symbol."""
+    """Bits of a body, with the padding of the last symbol."""
     bits = sum(width for _, width in KINDS[kind][1])
     return -(-bits // HEADER_BITS) * HEADER_BITS
 
@@ -71,5 +71,5 @@ def field(kind, name, received: Signal):
 
 
 def symbols(bits, lanes):
-    """Symbols that `bits` bits take on `lanes` wires."""
+    """Symbols for `bits` bits on `lanes` wires."""
     return -(-bits // lanes)

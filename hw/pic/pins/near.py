@@ -19,7 +19,7 @@ TIME_WIDTH = 20  # of a round trip: enough for all attempts at a message
 
 
 class PinLink(Link):
-    """The link of `hw.pic.link`, with its latencies on top of what the wires take: an access whose time is over is
+    """The link of `hw.pic.link`, with its latencies added to the time on the wires: an access whose latency is over is
     `due`, and done when the other chip has `answered`."""
     def selected(self, due):
         self.due      = Signal()  # o
@@ -29,12 +29,12 @@ class PinLink(Link):
 
 
 class RemotePIC(LiteXModule):
-    """What stands behind `link`, a PinLink, where the controller is on another chip: used as hw.pic.OffChipPIC is.
+    """Is behind `link`, a PinLink, where the controller is on another chip: used like hw.pic.OffChipPIC.
 
-    Until the other chip has answered for the first time after a reset, accesses wait; but not for ever: once a message
-    has been sent in vain often enough, the link is down. Then loads give all ones, stores do nothing, and every hart's
-    interrupt wire is up, so that software looks. A controller that answered before has lost its state, so only a reset
-    begins anew; one that never did may still come.
+    Until the other chip has answered for the first time after a reset, accesses wait, but not for ever: once a message
+    has been sent too often without answer, the link is down. Then loads give all ones, stores do nothing, and every
+    hart's interrupt wire is up, so that software notices. A controller that answered before has lost its state, so only
+    a reset restarts it; one that never did may still answer.
     """
     def __init__(self, link, pads, symbol_cycles=SYMBOL_CYCLES):
         self.sources = Signal(SOURCES)  # i: the interrupt wires of the sources
@@ -48,7 +48,7 @@ class RemotePIC(LiteXModule):
         self.patience = patience(len(pads.tx_data), symbol_cycles)
         self.joined   = Signal()
         self.down     = Signal()
-        self.overdue  = Signal()     # pulse: an access has waited for too long, whatever the reason
+        self.overdue  = Signal()     # pulse: an access has timed out, whatever the reason
         self.sync += [
             If(courier.resent,
                 self.resent.status.eq(self.resent.status + 1)
@@ -97,7 +97,7 @@ class RemotePIC(LiteXModule):
         comes, received = self.comes, self.received
         period = 4 * self.patience
         self.lost = lost = Signal()     # it had joined
-        self.join = join = Signal()     # pulse: it is asked
+        self.join = join = Signal()     # pulse: it is requested
         self.left = left = Signal(max=period + 1)
         wrong = Signal()
         fits  = Signal()
@@ -139,11 +139,11 @@ class RemotePIC(LiteXModule):
         self.while_idle = [Countdown(left)]
 
     def add_sources(self):
-        """Where each wire is, and whether it rose since that was told last."""
+        """The level of each wire, and whether it rose since the last report."""
         self.seen = seen = Signal(SOURCES)
         self.rose = rose = Signal(SOURCES)
         self.news = news = Signal()
-        self.tell = tell = Signal()      # pulse: what is news now is taken
+        self.tell = tell = Signal()      # pulse: the current changes are reported
         told   = Signal(SOURCES)
         rises  = Signal(SOURCES)
         merged = Signal(SOURCES)
@@ -169,16 +169,16 @@ class RemotePIC(LiteXModule):
         ]
 
     def add_accesses(self, link):
-        """Of harts."""
+        """Accesses of harts."""
         down, comes, received = self.down, self.comes, self.received
         self.asked  = asked  = Signal()  # the access is on its way
-        self.passed = passed = Signal()  # what came after it has been told once already
+        self.passed = passed = Signal()  # changes after it have been reported once already
         self.ask    = ask    = Signal()  # pulse: it is taken
         answered = Signal()
         data     = Signal(32)
         nothing  = Signal()
         irq      = Signal(link.n_harts)
-        alarm    = Signal(link.n_harts)  # harts that have not looked since the link is down
+        alarm    = Signal(link.n_harts)  # harts that have not read since the link went down
         self.comb += [
             link.answered.eq(answered | down),
             link.read_data.eq(data),
@@ -216,7 +216,7 @@ class RemotePIC(LiteXModule):
         ]
 
     def add_round_trips(self, link):
-        """How long accesses take, and that one takes too long."""
+        """Measures accesses, and detects time-outs."""
         elapsed = Signal(TIME_WIDTH)
         self.comb += self.overdue.eq(elapsed == ATTEMPTS * self.patience)
         self.sync += [
@@ -268,7 +268,7 @@ class RemotePIC(LiteXModule):
         ]
 
     def add_messages(self, link):
-        """What is sent next: news of sources before an access that may depend on them, but only once."""
+        """Chooses the next message: changes of sources before an access that may depend on them, but only once."""
         courier = self.courier
 
         def message(kind, taken, **values):

@@ -25,14 +25,14 @@ from hw.pic.pins.frames import (
 )
 
 SYMBOL_CYCLES = 4            # of the sender; even
-QUIET_SYMBOLS = 2            # a receiver that sees no strobe for so long is between two frames,
+QUIET_SYMBOLS = 2            # a receiver without a strobe for so long is between two frames,
 GAP_SYMBOLS = 4              # and a sender leaves this much between them
 MAX_CLOCK_RATIO = 1.5        # of the faster chip's clock to the slower one's
 CRC_START = (1 << CRC_BITS) - 1
 
 
 def pads_layout(lanes):
-    """The pins of one chip; a cable joins its tx to the other's rx."""
+    """The pins of one chip; a cable connects its tx to the other's rx."""
     return [("tx_strobe", 1), ("tx_data", lanes), ("rx_strobe", 1), ("rx_data", lanes)]
 
 
@@ -57,7 +57,7 @@ def frame_cycles(bits, lanes, symbol_cycles):
 
 
 class Sender(LiteXModule):
-    """Sends a frame, and keeps quiet for a while."""
+    """Sends a frame, and leaves a gap after it."""
     def __init__(self, pads, symbol_cycles=SYMBOL_CYCLES):
         lanes = len(pads.tx_data)
         check(lanes, symbol_cycles)
@@ -68,7 +68,7 @@ class Sender(LiteXModule):
 
         # # #
 
-        self.frame = Signal(HEADER_BITS + BODY_BITS)    # what is left of it, its next symbol on top
+        self.frame = Signal(HEADER_BITS + BODY_BITS)    # the rest of it, its next symbol on top
         self.left  = Signal(max=symbols(BODY_BITS + HEADER_BITS, lanes) + 1)    # symbols behind this one
         self.cycle = Signal(max=symbol_cycles)          # of this one
         self.first = Signal()
@@ -144,21 +144,21 @@ class Sender(LiteXModule):
 
 
 class Receiver(LiteXModule):
-    """Takes frames off the wires. One that is wrong is dropped, and what follows it until the wires are quiet."""
+    """Receives frames from the wires. A wrong one is dropped, and what follows it until the wires are quiet."""
     def __init__(self, pads, symbol_cycles=SYMBOL_CYCLES):
         lanes = len(pads.rx_data)
         check(lanes, symbol_cycles)
         self.received = Signal()             # o: pulse: a frame, in the outputs below
         self.wrong    = Signal()             # o: pulse: a frame has been dropped
         self.header   = Signal(HEADER_BITS)  # o
-        self.body     = Signal(BODY_BITS)    # o: its last bit is bit 0; what is above it means nothing
+        self.body     = Signal(BODY_BITS)    # o: its last bit is bit 0; bits above it are undefined
 
         # # #
 
         self.symbol  = Signal()             # one comes: `data`
         self.data    = Signal(lanes)
         self.silence = Signal(max=QUIET_SYMBOLS * symbol_cycles + 1, reset=QUIET_SYMBOLS * symbol_cycles)
-        self.left    = Signal(max=symbols(BODY_BITS, lanes) + 1)    # symbols of this part behind this one
+        self.left    = Signal(max=symbols(BODY_BITS, lanes) + 1)    # symbols of this part after this one
         self.header_symbols = symbols(HEADER_BITS, lanes)
         self.crc     = CRC(CRC_POLYNOMIAL, CRC_BITS, lanes, CRC_START)
         self.fsm     = FSM(reset_state="SKIP")
@@ -192,7 +192,7 @@ class Receiver(LiteXModule):
         return If(self.silence == 0, self.wrong.eq(1), *self.next_frame())
 
     def add_header(self, lanes):
-        """What it says of the body, once it is whole. The first one may begin with the middle of a frame."""
+        """Decodes the header once it is whole. The first one may begin in the middle of a frame."""
         whole, known, left, symbol = Signal(HEADER_BITS), Signal(), self.left, self.symbol
         body_symbols = Signal.like(left)
         self.comb += [
@@ -226,7 +226,7 @@ class Receiver(LiteXModule):
         )
 
     def add_body(self, lanes):
-        """With what is behind it, the checksum."""
+        """Receives the body, and the checksum after it."""
         left, symbol = self.left, self.symbol
         good = Signal()
         self.sync += self.received.eq(good)   # through a register, for clock rate
