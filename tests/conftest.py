@@ -1,5 +1,5 @@
-"""What each folder of tests took, beside its budget (tests/budget.toml): printed at the end of every run. And what
-holds for all tests."""
+"""Prints the time of each folder of tests, beside its budget (tests/budget.toml), at the end of every run. And settings
+for all tests."""
 
 import itertools
 import os
@@ -13,10 +13,10 @@ import pytest
 from tests import sampled
 
 BUDGET = Path(__file__).with_name("budget.toml")
-WITHOUT_CLUSTER = {"formal", "hw"}     # folders, but for
+WITHOUT_CLUSTER = {"formal", "hw"}     # folders, except
 WITH_CLUSTER = {"test_device_port.py", "test_disk.py", "test_dram.py"}
 SLOWEST = 5     # files shown of a folder that is over its budget
-# Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
+# Debugging information is a fifth of an image's cost to compile; only a debugger reads it, and the code is the same.
 # The images of tests and those that commands make under test do without, so that they share what is compiled.
 os.environ["KERNEL_CFLAGS"] = "-g0"
 # As `make test` has it: programs of the Python environment are found however pytest is started.
@@ -24,13 +24,13 @@ os.environ["PATH"] = f"{Path(__file__).resolve().parents[1] / '.venv' / 'bin'}:{
 
 
 def processor_seconds():
-    """Of this process and of those it started that have ended."""
+    """Of this process and of its children that have ended."""
     return sum(used.ru_utime + used.ru_stime
                for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 class Meter:
-    """Notes in each report what its phase took of the processors, which does not depend on what else they do."""
+    """Notes in each report its phase's processor time, which does not depend on what else the processors do."""
 
     def __init__(self):
         self.last = processor_seconds()
@@ -48,8 +48,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Folders that need no CPU cluster go where the second worker begins: else it waits while the first builds the
-    cluster's generator, a minute's work."""
+    """Moves folders that need no CPU cluster to where the second worker begins: else it waits while the first builds
+    the cluster's generator, a minute's work."""
     def waits(item):
         folder = item.path.relative_to(BUDGET.parent).parts[0]
         return folder not in WITHOUT_CLUSTER or item.path.name in WITH_CLUSTER
@@ -86,8 +86,8 @@ def stale_blocks():
 
 
 def table(files, budget, cold):
-    """Lines of text: folder, minutes of processor time, budget, what a cold run took, and minutes by the clock; the
-    slowest files of a folder that is over its own; the sum.
+    """Lines of text: folder, minutes of processor time, budget, a cold run's time, and minutes by the clock; the
+    slowest files of a folder that is over its budget; the sum.
 
     `files` has the seconds of each file, of processors and by the clock, by its path, `tests/FOLDER/...`; `budget` the
     minutes of each folder, `cold` those of a run that built all, as far as they are known."""

@@ -1,4 +1,4 @@
-"""A simulated board that runs, its console a pseudo-terminal, and the host's commands to work with it."""
+"""A running simulated board, its console a pseudo-terminal, and the host's commands to work with it."""
 
 import contextlib
 import json
@@ -17,10 +17,10 @@ SLOWDOWN = 600      # of the simulated board, at the worst: where many processes
 
 @contextlib.contextmanager
 def simulated(image, folder, *, empty=True, card=None, **parameters):
-    """A board of these `parameters` (sim.model.board.build_board) that runs; the name of its console.
+    """Runs a board of these `parameters` (sim.model.board.build_board); gives the name of its console.
 
-    Unless main RAM is `empty` it begins with `image` in it, as that of a board does that was reset: all that the
-    self-test has not used. `card` is what the simulator takes as --disk: the board's SD card."""
+    Unless main RAM is `empty` it begins with `image` in it, as after a reset of a board: all that the
+    self-test has not used. `card` is the simulator's --disk: the board's SD card."""
     process = subprocess.Popen([build_board(**parameters), "--image", image, *["--empty-ram"] * empty, "--console",
                                 "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board",
                                 *(["--disk", card] if card else [])],
@@ -35,7 +35,7 @@ def simulated(image, folder, *, empty=True, card=None, **parameters):
 
 
 def wait_for_self_test(process, port):
-    """Until its last part has been told of: who asks before that asks in vain, and has the board begin anew."""
+    """Waits until its last part is reported: a request before that fails, and makes the board begin anew."""
     line, said = Port(port, RESET_BAUD), b""
     while process.poll() is None and not re.search(rb"^ethernet .*\n", said, re.MULTILINE):
         said += line.read(0.2)
@@ -43,7 +43,7 @@ def wait_for_self_test(process, port):
 
 
 def interlock(*arguments):
-    """What the command line leaves: a subprocess.CompletedProcess."""
+    """The result of the command line: a subprocess.CompletedProcess."""
     return subprocess.run([REPO / "interlock", *map(str, arguments)], capture_output=True, text=True)
 
 
@@ -53,7 +53,7 @@ def on_board(port):
 
 
 def boot(port, image, bootargs, out):
-    """The record of a run of the kernel, which has to end well, and what its console says."""
+    """The record of a run of the kernel, which must succeed, and its console's output."""
     done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", bootargs, "--seed", SEED,
                      "--out", out, "--console", "file")
     assert done.returncode == 0, done.stdout + done.stderr + (out / "console.txt").read_text()
@@ -63,7 +63,7 @@ def boot(port, image, bootargs, out):
 
 
 def run_on(port, experiment, settings, out):
-    """The experiment's records by run, and what it shows; of the simulator if there is no `port`."""
+    """The experiment's records by run, and its report; of the simulator if there is no `port`."""
     target = ["--target", "board", *on_board(port)] if port else []
     done = interlock("run", experiment, "--quick", *(word for setting in settings for word in ("--set", setting)),
                      "--out", out, *target)

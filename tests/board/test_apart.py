@@ -1,4 +1,4 @@
-"""Modules that are mapped by themselves: the netlist is as flat as any, and a slow neighbour costs them nothing."""
+"""Modules that are mapped separately: the netlist is as flat as any, and a slow neighbour costs them nothing."""
 
 import json
 import re
@@ -45,7 +45,7 @@ LOGIC = {"LUT4": "Z", "PFUMX": "Z", "L6MUX21": "Z"}
 
 
 def depth(module):
-    """The most cells of logic on a way to the registers behind the port `first`."""
+    """The most cells of logic on a path to the registers behind the port `first`."""
     cells = module["cells"].values()
     drivers = {cell["connections"][LOGIC[cell["type"]]][0]: cell for cell in cells if cell["type"] in LOGIC}
 

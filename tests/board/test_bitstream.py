@@ -1,5 +1,5 @@
 """Boards through synthesis, place and route and their timing gate: the smallest SoC, and each FPGA of each board as the
-catalog has it. All are long; the controller's own chip is short (test_picchip.py)."""
+catalog lists it. All are long tests; the controller's own chip is a short one (test_picchip.py)."""
 
 import json
 
@@ -20,7 +20,7 @@ TARGETS = [(board.name, device) for board in BOARDS.values() if board.oscillator
 
 @pytest.fixture
 def build(tmp_path, monkeypatch):
-    """Makes a bitstream where it leaves the user's alone: gives its file and the record of the build."""
+    """Makes a bitstream in a folder apart from the user's: gives its file and the record of the build."""
     monkeypatch.setattr(bitstream, "board_folder", lambda board: tmp_path / board)
 
     def make(config, seeds):
@@ -39,13 +39,13 @@ def check(made, record, config):
     assert sum(core.startswith("hart ") for core in cores) == config.harts
     assert all(cores[core]["lut"] > 0 and cores[core]["ff"] > 0 for core in ("hart 0", "interconnect", "pic", "uart0"))
     total = {column: sum(core[column] for core in cores.values()) for column in record["use"]}
-    assert total["ff"] == pytest.approx(record["use"]["ff"]["used"], rel=.02)   # those of the pins are counted apart
+    assert total["ff"] == pytest.approx(record["use"]["ff"]["used"], rel=.02)   # the pins' flip-flops are counted apart
     assert cores.get("others", {"lut": 0})["lut"] < .05 * total["lut"]
 
 
 @pytest.mark.board_long
 def test_the_smallest_board_meets_its_clock(build, tmp_path, monkeypatch):
-    monkeypatch.setattr(bitstream, "records_folder", lambda: tmp_path)   # it is none that the page should show
+    monkeypatch.setattr(bitstream, "records_folder", lambda: tmp_path)   # the page should not show it
     config = board_config("ulx3s", "85F", **SMALLEST)
     made, record = build(config, 1)
     check(made, record, config)

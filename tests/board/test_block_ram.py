@@ -1,4 +1,4 @@
-"""Memories that are to lie in block RAM do: FIFOs of few words, and what a small FPGA wants there."""
+"""Memories for block RAM are in block RAM: FIFOs of few words, and what a small FPGA needs there."""
 
 import json
 from collections import Counter
@@ -50,7 +50,7 @@ class Top(LiteXModule):
 
 
 def verilog(fifo, ios):
-    """The Verilog of a module with `fifo` in it, with and without the marks of what lies in block RAM."""
+    """The Verilog of a module with `fifo` in it, with and without the marks for block RAM."""
     top = Top(fifo)
     output = convert(top, {*ios, top.cd_sys.clk, top.cd_sys.rst}, name="top")
     text = output.main_source
@@ -63,7 +63,7 @@ def stream_ios(fifo):
 
 @pytest.mark.parametrize("depth, blocks", [(32, 3), (16, 0)])
 def test_a_wide_fifo_of_more_words_than_a_table_lies_in_block_ram(cells, depth, blocks):
-    """As wide as what comes from RAM: 84 bits are 3 block RAMs of 36."""
+    """As wide as data from RAM: 84 bits are 3 block RAMs of 36."""
     fifo = BlockFIFO([("data", 84)], depth)
     found = cells(verilog(fifo, stream_ios(fifo))[1], "top")
     assert found["DP16KD"] == blocks and bool(found["TRELLIS_DPR16X4"]) == (not blocks)

@@ -31,13 +31,13 @@ def card(folder):
 
 
 def inserted(path):
-    """What the simulator takes as --disk for the card; what is written to it is in board/disk0.img then."""
+    """The simulator's --disk for the card; writes to it are in board/disk0.img afterwards."""
     return f"{path},profile=fast,write=copy"
 
 
 def test_the_kernel_boots_through_the_boot_rom_and_its_root_is_the_sd_card(tmp_path):
     """The card's program copies the card's file."""
-    # The board's hart compares all that is there, byte by byte: programs have no part in this, and code is small.
+    # The board's hart compares everything, byte by byte: programs are left out, and code is small.
     image = build_kernel(board_config("sim", **MACHINE), SCHEME, "-g0 -Os", runs=("user",), programs=False)
     with simulated(image, tmp_path, empty=False, card=inserted(card(tmp_path)), **MACHINE) as port:
         record, said = boot(port, image, "run=user program=/bin/cp args=/data,/copy root=disk0 hz=1000",
@@ -54,7 +54,7 @@ def test_the_kernel_boots_through_the_boot_rom_and_its_root_is_the_sd_card(tmp_p
 
 @pytest.mark.board_long
 def test_the_experiment_with_files_runs_on_the_board(tmp_path):
-    """It makes its own file system on the card, and in the midst of it the transfers that the file's are beside."""
+    """It makes its own file system on the card, and the file's transfers run beside its own."""
     (tmp_path / "card.img").write_bytes(bytes(8 << 20))
     image = build_kernel(board_config("sim", **MACHINE), SCHEME, runs=("file-rate",), options={"unix": "parallel"})
     with simulated(image, tmp_path, empty=False, card=inserted(tmp_path / "card.img"), **MACHINE) as port:

@@ -11,7 +11,7 @@ SCHEME = "cli-spl-pessim"
 
 
 def boot(port, image, out):
-    """The record of a boot of the kernel, which has to say hello and lose nothing on the line."""
+    """The record of a boot of the kernel, which must say hello and lose nothing on the line."""
     record, console = board.boot(port, image, "run=hello", out)
     assert record["overruns"] == {"uart0": 0, "uart1": 0}
     harts = record["board"]["harts"]

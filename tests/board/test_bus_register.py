@@ -14,7 +14,7 @@ WRONG, NOBODY = 1 << 20, 1 << 21    # addresses
 
 
 class Bench(LiteXModule):
-    """A memory, a slave that answers with errors, and places that nobody answers for; behind the register or not."""
+    """A memory, a slave that answers with errors, and addresses without a slave; behind the register or not."""
     def __init__(self, registered):
         self.master = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         bus = self.master
@@ -31,7 +31,7 @@ class Bench(LiteXModule):
 
 
 def accesses(count=200):
-    """Loads and stores of some bytes of a word, some together and some apart; the last of places where nobody is."""
+    """Loads and stores of some bytes of a word, some together and some apart; the last at addresses without a slave."""
     choose = random.Random(3)
     for _ in range(count):
         write = choose.random() < .5
@@ -96,7 +96,7 @@ def test_an_access_is_performed_once(registered):
 
 
 class Slow(LiteXModule):
-    """A slave that answers an access `cycles` after it began, if whoever made it has not gone by then."""
+    """A slave that answers an access `cycles` after it began, unless the master has given it up by then."""
     def __init__(self, cycles):
         self.bus = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         elapsed = Signal(max=cycles + 1)
@@ -117,8 +117,8 @@ SLOW = 14
 @pytest.mark.parametrize("gone_after", range(1, SLOW + 5))
 @pytest.mark.parametrize("gap", [1, 2, 3])
 def test_an_access_that_is_given_up_ends_no_other(gone_after, gap):
-    """As a bus time-out gives one up: cyc falls. The next one, of another slave behind a register, takes what it takes
-    when it is alone, and gets its own answer."""
+    """As a bus time-out gives up an access: cyc falls. The next one, to another slave behind a register, takes as long
+    as it does alone, and gets its own answer."""
     bench = LiteXModule()
     bench.master = master = wishbone.Interface(data_width=32, address_width=32, addressing="word")
     slaves = []

@@ -1,4 +1,4 @@
-"""The boards' pages say what is so: every board has one, with its commands; tests, verbs and links are there."""
+"""The boards' pages are right: every board has one, with its commands; the tests, verbs and links in them exist."""
 
 import re
 
@@ -16,7 +16,7 @@ PAGES = [INDEX, *(DOCS / "boards" / f"{board.name}.md" for board in BOUGHT)]
 
 
 def anchors(text):
-    """What headings are called in links, as GitHub makes it."""
+    """The names of headings in links, as GitHub makes them."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in
             re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 

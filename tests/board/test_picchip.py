@@ -73,7 +73,7 @@ def test_what_cannot_be_built_is_refused_in_one_line(arguments, message):
 @pytest.mark.parametrize("harts", [1, pytest.param(ChipConfig.harts, marks=pytest.mark.board_long)])
 def test_its_bitstream_meets_its_clock(harts, tmp_path, monkeypatch):
     """The small target that goes through synthesis, place and route and its timing gate in `make test`, for one hart:
-    for all that there can be it takes longer, and those with a CPU cluster do (test_bitstream.py)."""
+    for the most harts it takes longer, as do targets with a CPU cluster (test_bitstream.py)."""
     monkeypatch.setattr(picchip, "board_folder", lambda name: tmp_path / name)     # the user's stay as they are
     monkeypatch.setattr(soc_bitstream, "records_folder", lambda: tmp_path)
     bitstream = make_bitstream(ChipConfig("colorlight_i5", harts=harts))

@@ -1,5 +1,5 @@
 """The register on a hart's private port gives each access to its device once, a cycle later, and the answer at once;
-that on a device's port hands commands on in order, and is busy as long as a write is on its way."""
+that on a device's port passes commands on in order, and is busy as long as a write is under way."""
 
 import random
 
@@ -15,7 +15,7 @@ DATA = 0x5a5a_0000      # what a load of address 0 gives; others have their addr
 
 
 class Bench(LiteXModule):
-    """A port of which a process is the device; behind the register or not."""
+    """A port whose device is a process; behind the register or not."""
     def __init__(self, registered):
         self.hart = self.device = HartIO("hart")
         if registered:
@@ -31,7 +31,7 @@ def accesses(count=200):
 
 
 def play(registered):
-    """What the device was asked, what the hart was answered, and the cycles from each question to its answer."""
+    """The device's requests, the hart's answers, and the cycles from each request to its answer."""
     bench, asked, answers, cycles = Bench(registered), [], [], []
 
     def hart():
@@ -105,9 +105,9 @@ COMMANDS = 300
 
 
 def device_port(seldom):
-    """What the memory behind the register was asked, what it should have been, the cycle in which the device's command
-    n was taken and that in which it had come to memory, and all cycles in which the port was not busy. Memory takes a
-    command in one of `seldom` cycles, and a write is visible when it is."""
+    """The requests to the memory behind the register, the expected ones, the cycle in which the device's command
+    n was taken and that in which it reached memory, and all cycles in which the port was not busy. Memory takes a
+    command in one of `seldom` cycles, and a write is visible from then on."""
     slave, choose = DevicePort(), random.Random(seldom)
     bench = DevicePortRegister(slave)
     wanted = [(choose.random() < .5, choose.randrange(1 << 27)) for _ in range(COMMANDS)]

@@ -1,5 +1,5 @@
-"""The boot ROM's self-test on the simulated board: a sound one passes, and each fault that is planted is found, by the
-part that is there for it and in words that name it."""
+"""The boot ROM's self-test on the simulated board: a sound board passes, and each planted fault is found, by the part
+of the self-test that covers it and with a message that names it."""
 
 import re
 import zlib
@@ -16,8 +16,8 @@ from tests.board.faulty.faults import Fault
 from tests.board.faulty.phy import IDENTIFIER
 
 PARTS = ("harts", "memory", "caches", "pic", "serial", "sd", "ethernet")
-SHORT = 1_050_000             # cycles from reset to the end of the short form, whatever is found
-ROM_BYTES = 24 << 10        # that a board's boot ROM may take of its block memory
+SHORT = 1_050_000             # cycles from reset to the end of the short form, whatever it finds
+ROM_BYTES = 24 << 10        # of block memory that a board's boot ROM may take
 SOUND = {
     "harts": "ok: 2",
     "memory": "ok: 3 KiB of 1 MiB",
@@ -75,7 +75,7 @@ NO_RAM = {"caches": "absent: needs main RAM", "sd": "absent: needs main RAM"}
         "memory": "failed: harts 0x2 have not tried their share",
         "caches": "ok: 1 hart",
         "sd": "absent: no card answers"}),
-    # Hart 0 does not even see that hart 1 has answered; of itself it is told by the copy engine.
+    # Hart 0 does not even see that hart 1 has answered; the copy engine shows hart 0's own fault.
     (Fault.STALE_LINE, {
         "harts": "failed: hart 1 does not answer",
         "memory": "failed: harts 0x2 have not tried their share",

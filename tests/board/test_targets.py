@@ -31,7 +31,7 @@ def kinds():
 
 @pytest.fixture(scope="module", params=kinds(), ids="-".join)
 def generated(request):
-    """A board, the FPGA, and its SoC with one hart: what elaborates with one does with more."""
+    """A board, the FPGA, and its SoC with one hart: if that elaborates, it does with more."""
     name, device = request.param
     return BOARDS[name], device, generate_board(name, device, harts=1)
 
@@ -108,7 +108,7 @@ def test_the_devices_are_those_of_the_catalog(generated):
 
 
 def test_the_kernel_finds_its_registers_where_they_were(generated):
-    """What both have is at the same place on boards and in the simulator."""
+    """Registers that both have are at the same address on boards and in the simulator."""
     kind, device, soc = generated
     same = SoCConfig(disks=int(kind.serves_sd(device)), ethers=int(kind.serves_ethernet(device)))
     simulated, board = csrs(generate_soc(same).include), csrs(soc.include)

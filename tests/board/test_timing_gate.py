@@ -34,7 +34,7 @@ EASY, HARD = 25_000_000, 300_000_000   # its multiplier reaches some 75 MHz
 
 @pytest.fixture
 def design(tmp_path, monkeypatch):
-    """Makes the design for a clock rate in Hz; what is built lies in a cache of its own."""
+    """Makes the design for a clock rate in Hz; builds go to a cache of their own."""
     monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / "build"))
     (tmp_path / "squares.v").write_text(VERILOG)
 
@@ -109,7 +109,7 @@ ROUTER2 = "Info:     iter={0} wires=415275 overused={1} overuse={1} archfail=NA"
     # A chip that is too full.
     ("router2", ROUTER2, [9000, 6000, 4000, 3000, 2500, 2400, 2380, 2370, 2400, 2450, 2500, 2560, 2600], 13),
     ("router1", ROUTER1, [9000, 6000, *[4000 + i % 7 for i in range(300)]], 103),
-    # Slowly, but it gets on.
+    # Slowly, but it makes progress.
     ("router2", ROUTER2, [9000 - 20 * i for i in range(300)], None),
     ("router1", ROUTER1, [9000 - i // 10 for i in range(900)], None),
     # The last ones take their time.
@@ -129,7 +129,7 @@ def test_routing_that_gets_nowhere_is_ended(router, line, conflicts, ended):
 
 
 def test_what_cannot_be_routed_is_told_and_leaves_nothing_to_flash(design, tmp_path, monkeypatch):
-    """Of a design whose routing is taken for one that got nowhere as soon as it has begun."""
+    """With a design whose routing counts as stuck as soon as it has begun."""
     monkeypatch.setitem(placement.ROUTERS, "router1", (re.compile(r"Info: Routing (\d+) arcs"), 0, 0))
     easy = design(EASY)
     netlist = synthesise(easy)
@@ -170,7 +170,7 @@ def test_a_tool_that_fails_says_why_in_one_line(design, tmp_path):
 
 
 def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path, monkeypatch, capsys):
-    """`python -m soc.boards.bitstream`, of a board whose SoC is this design."""
+    """`python -m soc.boards.bitstream`, for a board whose SoC is this design."""
     def build(clock_hz, arguments=("--seeds", "2")):
         made = SimpleNamespace(dir=tmp_path, description={"fingerprint": "0123456789abcdef"})
         monkeypatch.setattr(bitstream, "generate_config", lambda config: made)
@@ -184,7 +184,7 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
     (counted,) = resources.read(bitstream.records_folder())
     assert "| room |" in str(resources.Page.of([counted])) and not counted["routed"]
     build(EASY)
-    assert bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and leaves what the whole build said
+    assert bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and keeps the whole build's output
     assert [record["routed"] for record in resources.read(bitstream.records_folder())] == [True]
     folder = bitstream.board_folder("ulx3s")
     assert capsys.readouterr().out == f"{folder / 'ulx3s.bit'}\n"
@@ -202,7 +202,7 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
 
 
 def test_the_page_keeps_the_builds_that_there_is_no_record_of():
-    """Read as it was written, and only what has been built anew is replaced, each row in its place."""
+    """Read as it was written, and only rows of new builds are replaced, each in its place."""
     by_core = resources.PAGE.with_name(resources.BY_CORE)
     older = resources.Page.read(resources.PAGE.read_text(), by_core.read_text())
     assert str(older) == resources.PAGE.read_text() and len(older.builds) >= len(BOARDS)

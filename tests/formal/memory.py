@@ -1,4 +1,4 @@
-"""The memory at the other end of a device port, as far as proofs of what uses one need it."""
+"""The memory at the other end of a device port, as far as proofs of its users need it."""
 
 from litedram.common import LiteDRAMNativePort
 from litex.gen import LiteXModule
@@ -8,9 +8,9 @@ ADDRESS_BITS = 8    # of words of 64 bits
 
 
 class AnyMemory(LiteXModule):
-    """A port whose other end takes commands and data when it likes and answers a read with anything, later, once.
+    """A port whose other end takes commands and data at any time and answers a read with anything, later, once.
 
-    prompt: it takes all at once, answers in the cycle after, and is never busy: for what has to end within a time."""
+    prompt: it takes all at once, answers in the next cycle, and is never busy: for proofs that work ends in time."""
     def __init__(self, proof, prompt=False):
         self.port = port = LiteDRAMNativePort("both", address_width=ADDRESS_BITS, data_width=64)
         port.busy = Signal()

@@ -1,13 +1,13 @@
 """Proves what a module of `hw/` promises, with yosys and the solver Yices by way of sby.
 
-A `Proof` is a Migen module around the one that is looked at. What it may take for granted about the outside is in
-`assumes`, what has to hold in `holds`: conditions, by name, that are looked at in every cycle. `free` are signals of
-which every value in every cycle is tried; of `constant` every value is, but the same in all cycles. Registers begin
-with their reset values. A proof is of all that can happen in the first so many cycles, or by induction (`prove` with
-`induction`) for ever: then also that what holds in so many cycles in a row holds in the next, from whatever state.
+A `Proof` is a Migen module around the module under proof. Its assumptions about the outside are in
+`assumes`, the properties to prove in `holds`: conditions, by name, that are checked in every cycle. `free` signals
+take every value in every cycle; `constant` ones take every value, but the same in all cycles. Registers begin
+with their reset values. A proof covers all behaviours in the first so many cycles, or by induction (`prove` with
+`induction`) all cycles: then also that what holds in so many cycles in a row holds in the next, from any state.
 
-`covers` are the situations of which the proof speaks, the premises of what holds: `unreached` names those that no run
-gets to, of which it would say nothing.
+`covers` are the situations that the proof is about, the premises of its properties: `unreached` names those that no
+run reaches, about which it would say nothing.
 
 `variant` makes a module of `hw/` with other constants, so that rings wrap and counters end within the depth, or with a
 fault planted.
@@ -47,11 +47,11 @@ class Proof(LiteXModule):
         self.covers |= conditions
 
     def properties(self):
-        """The names of what holds, without the numbers of harts and the like behind them."""
+        """The names of the properties, without the numbers of harts and the like behind them."""
         return {name.rstrip("0123456789") for name in self.holds}
 
     def only(self, *names):
-        """Nothing but these has to hold."""
+        """Only these have to hold."""
         return self.without(*self.properties() - set(names))
 
     def without(self, *names):
@@ -63,8 +63,8 @@ class Proof(LiteXModule):
 
 
 def variant(name, *changes, **constants):
-    """The module `name` of hw/, new: each of `changes`, a piece of its source that is there once and what comes in its
-    place, is made, and `constants` are what they are called with."""
+    """The module `name` of hw/, new, with each of `changes`: a piece of its source that occurs once, and its
+    replacement; and with `constants` by their names."""
     original = importlib.import_module(name)
     text = Path(original.__file__).read_text()
     for old, new in changes:
@@ -80,7 +80,7 @@ def variant(name, *changes, **constants):
 
 def found_by(folder, make, only, depth, alone, aside=()):
     """AssertionError unless the property `only` finds the fault in the proof that `make` makes, within `depth` cycles,
-    and if `alone` no other one does in as many cycles as that took. `aside` are properties that are left out."""
+    and if `alone` no other one does in as many cycles as that took. `aside` are properties to leave out."""
     done = run(folder / "by", make().only(only), depth, "bmc")
     steps = re.findall(r"Checking assertions in step (\d+)", done.stdout)
     if done.returncode == 0 or f"holds_{only}" not in done.stdout:
@@ -91,9 +91,9 @@ def found_by(folder, make, only, depth, alone, aside=()):
 
 
 def prove(folder, proof, depth, fault=None, induction=False):
-    """None if everything holds in the first `depth` cycles, or with `induction` always, else the names of what does
-    not, of which induction can say so in vain; RuntimeError if that could not be found out. `fault`: a regular
-    expression of which the Verilog has one match, and what comes in its place."""
+    """None if everything holds in the first `depth` cycles, or with `induction` always, else the names of properties
+    that fail, which induction may name wrongly; RuntimeError if that could not be found out. `fault`: a regular
+    expression of which the Verilog has one match, and its replacement."""
     done = run(folder, proof, depth, "prove" if induction else "bmc", fault)
     if done.returncode == 0:
         return None
@@ -104,7 +104,7 @@ def prove(folder, proof, depth, fault=None, induction=False):
 
 
 def unreached(folder, proof, depth):
-    """The names of `covers` that nothing that may happen in the first `depth` cycles gets to."""
+    """The names of `covers` that no behaviour in the first `depth` cycles reaches."""
     assert proof.covers, "the proof says nothing of what it covers"
     done = run(folder, proof, depth, "cover")
     reached = set(re.findall(r"Reached cover statement in step \d+ at top: covers_(\w+)_$", done.stdout, re.MULTILINE))

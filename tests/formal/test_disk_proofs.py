@@ -1,8 +1,8 @@
 """The rings of the disk controller (hw/disk/engine.py): each request is fetched once, in order, and given to the drive
 or refused; each answer of the drive gives one completion, which overwrites none that software has not taken. Software
-writes any tail and head at any time, of which the controller takes what README.md says.
+writes any tail and head at any time; the controller accepts those that README.md says.
 
-Requests move no data here: that is left to tests/hw/test_disk.py. FORMAL=all has what takes longer, too."""
+Requests move no data here: tests/hw/test_disk.py tests that. FORMAL=all adds the longer proofs."""
 
 import os
 
@@ -18,13 +18,13 @@ from hw.disk.rings import REQUEST_WORDS
 from tests.formal.memory import ADDRESS_BITS, AnyMemory
 from tests.formal.prove import Proof, found_by, prove, unreached, variant
 
-LOG2 = 0                    # of the rings' entries: with one, they wrap at each
+LOG2 = 0                    # of the rings' entries: with one entry, they wrap at each
 TAGS = 2
 ENTRIES = 1 << LOG2
 REQUESTS, COMPLETIONS = 0, 64       # first word of each ring
 DEPTH = 18                  # cycles: a request to its completion, and the next is fetched
 DEEP = 24                   # two completions, and a third request
-# A request is with the drive, or refused, and an answer has its completion, in so many cycles where memory is prompt.
+# If memory is prompt, within so many cycles a request is with the drive, or refused, and an answer has its completion.
 GIVEN_CYCLES = 12
 COMPLETED_CYCLES = 12
 SLOW = ("completions_in_order",)
@@ -52,14 +52,14 @@ class RingProof(Proof):
         self.comb += [rings.log2.eq(LOG2), rings.sq_base.eq(MAIN_RAM + 8 * REQUESTS),
                       rings.cq_base.eq(MAIN_RAM + 8 * COMPLETIONS),
                       medium.command.ready.eq(1), medium.data_out.ready.eq(1)]
-        # Software writes any number as the tail of the requests or the head of the completions.
+        # Software writes any number to the tail of the requests or the head of the completions.
         tail, head, visible = Signal(16), Signal(16), Signal(16)     # as README.md has them
         self.any_value(rings.count, rings.enters, rings.takes, answer.valid, answer.tag, answer.status)
         self.comb += answer.kind.eq(ANSWERS["DONE"])
         room, more, there, taken = Signal(16), Signal(16), Signal(16), Signal(16)
         self.comb += [room.eq(rings.sq_head + ENTRIES - tail), more.eq(rings.count - tail),
                       there.eq(visible - head), taken.eq(rings.count - head)]
-        set_up = Signal(2)      # where the rings lie is looked at in the first cycle
+        set_up = Signal(2)      # the rings' addresses are read in the first cycle
         self.sync += [
             If(set_up != 2, set_up.eq(set_up + 1)),
             If(rings.enters & (more <= room) & (set_up != 0), tail.eq(rings.count)),
@@ -126,7 +126,7 @@ class RingProof(Proof):
             head_too_far=rings.takes & (taken == there + 1) & (there == 1), full=rings.cq_tail - head == ENTRIES)
 
 
-# Each property, and a fault that it alone finds: pieces of hw/disk/engine.py or rings.py and what comes in their place.
+# Each property, and a fault that only it finds: pieces of hw/disk/engine.py or rings.py and their replacements.
 FETCH = 'NextValue(self.request.got, 0),\n                NextState("FETCH")'
 FETCHED = "            NextValue(rings.sq_head, rings.sq_head + 1),\n"
 VISIBLE = "                    NextValue(in_use, in_use & ~(1 << completions.tag[:4]))\n                ),\n"

@@ -16,17 +16,17 @@ ENTRIES = 2         # so few that a ring wraps within the depth
 RAM_BYTES = 8 << ADDRESS_BITS
 LONG = os.environ.get("FORMAL") == "all"
 RING_WORDS = 2 * ENTRIES
-MOST_BYTES = 12     # of a frame: it is the rings that are looked at
+MOST_BYTES = 12     # of a frame: the proofs are about the rings
 BUFFERS = 32        # the first word of memory for them, behind all rings
 DEPTH = 21          # cycles of sending: two frames, so that the ring has wrapped, and the next begins
 RECEIVE_DEPTH = 26  # of receiving: the same
 RECEIVE_CYCLES = 16  # in which a frame ends where memory is prompt,
 SEND_CYCLES = 16    # and a descriptor
-SETTLE_CYCLES = 1   # instead of those that the port's `busy` comes late
+SETTLE_CYCLES = 1   # instead of the delay of the port's `busy`
 
 
 def given(proof, tail, head):
-    """Software gives descriptors and takes none back."""
+    """Software adds descriptors and removes none."""
     before = Signal.like(tail)
     proof.sync += before.eq(tail)
     proof.any_value(tail)
@@ -35,7 +35,7 @@ def given(proof, tail, head):
 
 
 def beyond(address):
-    """A buffer's address, in bytes: outside of main RAM, or in it behind the rings."""
+    """A buffer's address, in bytes: outside main RAM, or in it behind the rings."""
     return ~in_main_ram(address[3:32], RAM_BYTES) | (address[3:3 + ADDRESS_BITS] >= BUFFERS)
 
 
@@ -45,7 +45,7 @@ def settled_at_once(monkeypatch):
 
 
 class ReceiveProof(Proof):
-    """Frames of any length and queue, descriptors with any buffer: what the core does at the rings."""
+    """Frames of any length and queue, descriptors with any buffer: the core's accesses to the rings."""
     def __init__(self, module=receive, prompt=False):
         super().__init__()
         self.memory = memory = AnyMemory(self, prompt)
@@ -61,7 +61,7 @@ class ReceiveProof(Proof):
         queue = frame.hash[0]
         words = (frame.length + PAD + 7) >> 3
 
-        said, data, status, fetched = Signal(), Signal(4), Signal(), Signal()     # of the frame that is under way
+        said, data, status, fetched = Signal(), Signal(4), Signal(), Signal()     # of the frame under way
         at_ring = port.cmd.addr < 2 * RING_WORDS
         data_words = Signal(4)      # that memory has taken of the frame
         last_bytes = Signal(8)      # of the last of them, the frame's
@@ -113,7 +113,7 @@ class ReceiveProof(Proof):
                 f"whose{q}": ~core.arrived[q] | here})
 
 
-# Each property, and a fault that it alone finds: pieces of hw/ether/receive.py and what comes in their place.
+# Each property, and a fault that only it finds: pieces of hw/ether/receive.py and their replacements.
 MOVED = """If(self.queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))"""
 TOO_SMALL = 'self.counted["short_buffer"].eq(1),\n'
 CHECK = 'fsm.act("CHECK",\n            If((size <'
@@ -171,7 +171,7 @@ def test_every_premise_of_receiving_is_reached(tmp_path):
 
 
 class SendProof(Proof):
-    """Descriptors with any address and length: each good one gives one frame to the wire's side, each is done once."""
+    """Descriptors with any address and length: each valid one gives one frame to the wire's side, each is done once."""
     def __init__(self, module=transmit, prompt=False):
         super().__init__()
         self.memory = memory = AnyMemory(self, prompt)
@@ -221,7 +221,7 @@ class SendProof(Proof):
             reads_inside=~(memory.reads & ~at_ring) | (port.cmd.addr >= BUFFERS),
             kept_once=~(keeps & kept) | moves)
         if prompt:
-            waits = Signal(6)       # cycles for which a descriptor has been the core's
+            waits = Signal(6)       # cycles for which the core has owned a descriptor
             self.sync += If(moves | (core.head == core.tail), waits.eq(0)).Else(waits.eq(waits + 1))
             self.hold(ends_in_time=waits < SEND_CYCLES)
 

@@ -1,5 +1,5 @@
 """The interrupt controller and its link (hw/pic): each access reaches the controller once and is answered once, and no
-edge is lost or answered twice. FORMAL=all has what takes minutes, too."""
+edge is lost or answered twice. FORMAL=all adds the proofs that take minutes."""
 
 import os
 from functools import reduce
@@ -17,25 +17,25 @@ from tests.formal.prove import Proof, found_by, prove, unreached, variant
 HARTS = 2
 LINK_HARTS = 3
 DEPTH = 13      # cycles of the proof of edges
-WAY = 3         # greatest latency that is tried, cycles
+WAY = 3         # greatest latency tried, cycles
 LONG = os.environ.get("FORMAL") == "all"
-ACCESS_DEPTH = 14   # cycles in which a fault is looked for: an access of the greatest latency, and half of the next
+ACCESS_DEPTH = 14   # cycles in which a fault must be found: an access of the greatest latency, and half of the next
 WIRE_DEPTH = 14
-WIRE_WAY = 4    # and delay: with it, three changes of a wire can be on their way
-SOURCES = 4     # of the controller that is looked at; the way of each is the same, and 32 take long
-SOURCE = 2      # the one that is watched: what the others do is tried, too
-PRIORITY = 3    # of all sources that are set up from reset on,
-EDGE = 0        # and whether the one that is watched is an edge then
-SET_UP_DEPTH = 10   # cycles in which a fault is looked for there: two accesses and what they show
+WIRE_WAY = 4    # and delay: with it, three changes of a wire can be under way
+SOURCES = 4     # of the controller under proof; each works alike, and 32 take long
+SOURCE = 2      # the source that is watched: all actions of the others are tried, too
+PRIORITY = 3    # of all sources that are set up from reset on
+EDGE = 0        # whether the watched source is then an edge
+SET_UP_DEPTH = 10   # cycles in which a fault must be found there: two accesses and their effects
 
 
 class AccessProof(Proof):
     """Accesses of any kind at any time, of latencies from 0 to WAY that change at any time, any part of them on the way
-    back. A hart keeps its access up until it is accepted, and makes no other before the answer, as one does that waits.
+    back. A hart keeps its access up until it is accepted, and makes no other before the answer, like a waiting hart.
 
-    What is under way is followed from outside by `age`, the cycles since its access was accepted, against `due`, what
-    README.md says of its latency then. `invariant` relates that to the link's registers, so that the rest holds for
-    ever by induction; whoever looks at the link's ports alone needs none of it."""
+    An access under way is followed from outside by `age`, the cycles since it was accepted, against `due`, the latency
+    that README.md states. `invariant` relates that to the link's registers, so that the rest holds for
+    ever by induction; properties of only the link's ports do not need it."""
     def __init__(self, module=link, harts=LINK_HARTS, way=WAY):
         super().__init__()
         self.link = link_ = module.Link(harts)
@@ -58,7 +58,7 @@ class AccessProof(Proof):
             now = Cat(port.cmd_write, port.cmd_address, port.cmd_data, port.cmd_mask)
             before, told = Signal(len(now)), Signal(len(now))
             age, due, there, result = Signal(18), Signal(18), Signal(18), Signal(32)
-            passed = Signal(4)          # accesses of others that were accepted since it has asked
+            passed = Signal(4)          # other harts' accesses accepted since its request
             self.any_value(port.cmd_valid, port.cmd_write, port.cmd_address, port.cmd_data, port.cmd_mask)
             taken = port.cmd_valid & port.cmd_ready
             effect = link_.effect & (link_.hart == h)
@@ -79,7 +79,7 @@ class AccessProof(Proof):
                 If(taken | ~port.cmd_valid, passed.eq(0)).Elif(
                     reduce(or_, [other.cmd_valid & other.cmd_ready for other in link_.ports]), passed.eq(passed + 1)),
             ]
-            narrow = Cat(told[0], told[1:1 + ADDRESS_WIDTH], told[1 + 28:])     # of the address, what the link carries
+            narrow = Cat(told[0], told[1:1 + ADDRESS_WIDTH], told[1 + 28:])     # the address bits that the link carries
             self.assume(**{f"keeps{h}": ~asked | (port.cmd_valid & (before == now)),
                            f"waits{h}": ~under_way | port.rsp_valid | ~port.cmd_valid})
             self.hold(**{
@@ -109,7 +109,7 @@ class AccessProof(Proof):
                          & (age != 0) & (age <= due))
             stays.append(under_way == (reduce(or_, stages) & (link_.hart == h)))
             stays.append(~mine | told[0] | ~done | (link_.read_data == result))
-            # Whom the link has passed over comes before the others from there on.
+            # A hart that the link has passed over comes before the others from then on.
             ahead = Signal(4)
             self.comb += Case(link_.hart, {g: ahead.eq((h - g - 1) % harts) for g in range(harts)})
             stays.append(~asked | (passed + ahead < harts))
@@ -127,7 +127,7 @@ class AccessProof(Proof):
         self.cover(refused=~link_.ready & free & reduce(or_, waits), all_ask=reduce(and_, waits))
 
 
-# Each property, and a fault that it alone finds: pieces of hw/pic/link.py and what comes in their place.
+# Each property, and a fault that only it finds: pieces of hw/pic/link.py and their replacements.
 ACCESS_FAULTS = {
     "once": [("self.effect.eq(self.decide),", "self.effect.eq(self.decide | (self.back & (remaining == 1))),")],
     "as_asked": [('self.data.eq(chosen_port["cmd_data"]),', "self.data.eq(self.ports[0].cmd_data),")],
@@ -140,7 +140,7 @@ ACCESS_FAULTS = {
     "accepts": [("accept.eq(self.idle & self.ready & (requests != 0)),",
                  "accept.eq(self.idle & self.ready & requests[0]),")],
 }
-# What "at most once" alone would let through: a response or an access that never comes, a latency that does not count.
+# What "at most once" alone would allow: a response or an access that never comes, a latency without effect.
 SILENT = {
     "no-response": [("self.answer.eq(1),\n", "")],
     "no-access": [("accept.eq(self.idle & self.ready & (requests != 0)),", "accept.eq(0),")],
@@ -176,9 +176,9 @@ def test_what_never_comes_is_found(tmp_path, fault):
 
 
 class WireProof(Proof):
-    """A hart's interrupt wire, as README.md's "The link" has it: each change of the controller's wire sets out with the
-    delay of that cycle, any from 0 to WIRE_WAY and changing at any time, and arrives at a time that is known from
-    then on. Two are on their way at the most."""
+    """A hart's interrupt wire, as README.md's "The link" describes it: each change of the controller's wire starts with
+    the delay of that cycle, any from 0 to WIRE_WAY and changing at any time, and arrives at a time that is fixed from
+    then on. At most two are under way."""
     def __init__(self, module=link):
         super().__init__()
         self.link = link_ = module.Link(1)
@@ -186,7 +186,7 @@ class WireProof(Proof):
         self.any_value(rise, fall, link_.wires)
         self.assume(short=(rise <= WIRE_WAY) & (fall <= WIRE_WAY))
         now, was_up = Signal(6), Signal()
-        shown = Signal()                                 # the wire at the hart, but for a fall that is not late
+        shown = Signal()                                 # the wire at the hart, except for a fall without delay
         number = Signal(2)                               # of changes that arrive later than in this cycle:
         arrival, up = [Signal(6), Signal(6)], [Signal(), Signal()]
         arrives, rest, first, first_up = Signal(), Signal(2), Signal(6), Signal()
@@ -200,8 +200,8 @@ class WireProof(Proof):
             changes.eq(link_.wires[0] != was_up),
             due.eq(now + Mux(link_.wires[0], rise + 1, fall)),
             last.eq(Mux(number == 2, arrival[1], arrival[0])),
-            soon.eq(due <= now + 1),                     # before all that are on their way
-            third.eq(rest == 2),                         # takes the second back
+            soon.eq(due <= now + 1),                     # before all that are under way
+            third.eq(rest == 2),                         # cancels the second
             overtakes.eq((number != 0) & (last >= due)),
         ]
         at_once = changes & (due == now)
@@ -257,7 +257,7 @@ LOST = (r"(\w+_latch) <= \(\(\(\1 & (\(~\w+\))\) \| (\(\w+ & \w+\))\) \| (\w+)\)
 
 
 class FarEnd(LiteXModule):
-    """What the controller sees of a link."""
+    """The controller's view of a link."""
     def __init__(self):
         self.n_harts   = HARTS
         self.select    = Signal()
@@ -279,11 +279,11 @@ def offset(name, n=0):
 
 class EdgeProof(Proof):
     """A source that is an edge or a level, beside others, with any accesses: claims, ends, levels, enables, raises,
-    clears and changes of a source's kind, priority and route. `owed` is the edge that the outside has seen and nobody
-    has claimed or cleared; it knows nothing of the controller but what it answers.
+    clears and changes of a source's kind, priority and route. `owed` is the edge that the outside has seen and no hart
+    has claimed or cleared; it depends only on the controller's answers.
 
-    set_up: `module` is one of `set_up`, whose sources are enabled from reset on: of what is behind that there is more
-    within the depth."""
+    set_up: `module` is one of `set_up`, whose sources are enabled from reset on, so that the depth covers more
+    of what comes after that."""
     def __init__(self, module=controller, set_up=False):
         super().__init__()
         self.link = link = FarEnd()
@@ -346,7 +346,7 @@ class EdgeProof(Proof):
                 If(answer_is & (claimer == h), serviced[h].eq(1)),
             ]
             wanted = enabled & (to_any | (route == h)) & (priority > level)
-            # What is offered as a claim is selected, it does not come away empty from.
+            # A claim does not come back empty from an offered source that is selected.
             offers, offered = Signal(), Signal()
             self.comb += offers.eq(still & edge & wanted)
             self.sync += If(link.select, offered.eq(offers))
@@ -379,7 +379,7 @@ def set_up(*changes):
         SOURCES=SOURCES, NUMBER_BITS=(SOURCES - 1).bit_length())
 
 
-# Each property, and a fault that it alone finds: pieces of hw/pic/controller.py and what comes in their place.
+# Each property, and a fault that only it finds: pieces of hw/pic/controller.py and their replacements.
 EDGE_FAULTS = {
     "pending": [('"PENDING":     gives(self.pending),', '"PENDING":     gives(self.latch),')],
     "once": [("waiting.eq(self.pending & (self.edge | ~serviced)),",
@@ -414,13 +414,13 @@ def test_a_fault_at_an_edge_is_found(tmp_path, only):
 @pytest.mark.skipif(not LONG, reason="minutes: FORMAL=all has it")
 @pytest.mark.usefixtures("few_sources")
 def test_no_edge_of_a_source_that_is_set_up_is_lost(tmp_path):
-    """For DEPTH cycles: up to four accesses behind those that set it up."""
+    """For DEPTH cycles: up to four accesses after those that set it up."""
     assert prove(tmp_path, EdgeProof(set_up(), set_up=True), DEPTH) is None
 
 
 @pytest.mark.usefixtures("few_sources")
 def test_no_edge_is_lost_and_none_is_answered_twice(tmp_path):
-    """For DEPTH cycles: up to four accesses, such as to set source and context up, to claim and to look."""
+    """For DEPTH cycles: up to four accesses, such as to set source and context up, to claim and to read."""
     assert prove(tmp_path, EdgeProof(), DEPTH) is None
 
 

@@ -21,8 +21,8 @@ The names in the dictionary become the ports: a signal's its name, a record's `<
 the reset `sys_rst`. The build is cached by the Verilog it is made of. `python -m pytest --basetemp DIR` and WAVES=1
 leave `dump.vcd` in the run's temporary folder; seeds are fixed, so a run repeats exactly.
 
-Timing: a coroutine wakes at the rising edge that ends a cycle and sees the values of that cycle; what it writes holds
-in the next one. An output that depends on inputs without a register shows a write one `tick()` later all the same.
+Timing: a coroutine wakes at the rising edge that ends a cycle and sees the values of that cycle; its writes hold
+in the next one. An output that depends on inputs without a register also shows a write one `tick()` later.
 """
 
 import inspect
@@ -57,7 +57,7 @@ from support.cache import REPO, cached
 PERIOD_NS = 2
 # One file of C++: for several, Verilator's makefile first compiles their headers, twice, 3.5 s each.
 BUILD_ARGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0", "-O3", "-CFLAGS", "-O1"]
-# A netlist is much code, of which little is run; and all its names public, as cocotb asks for, would be 500 MB of it.
+# A netlist is much code, of which little runs; with all its names public, as cocotb asks, it would be 500 MB.
 NETLIST_ARGS = [*BUILD_ARGS[:-1], "-O0", "--no-public-flat-rw"]
 # For Verilator's makefile, which names g++: clang takes half the time for a core, a fifth for one with a cluster.
 MAKE = f"CXX={COMPILER}"
@@ -91,7 +91,7 @@ def record_signals(record, name):
 
 
 def netlist_of(files, name):
-    """The files of what synthesis for ECP5 makes of those of a module: a netlist of cells, with their models."""
+    """The files that synthesis for ECP5 makes of a module's: a netlist of cells, with their models."""
     def write(folder):
         for file, text in files.items():
             (folder / file).write_text(text)
@@ -105,7 +105,7 @@ def netlist_of(files, name):
 
 
 def compile_simulator(files, waves, build_args):
-    """Folder with the simulator made of `files`, a dictionary of text by name, whose top module is `top`."""
+    """The folder of the simulator made from `files`, a dictionary of text by name, with the top module `top`."""
     def compile_in(folder):
         for name, text in files.items():
             (folder / name).write_text(text)
@@ -129,9 +129,9 @@ def compile_simulator(files, waves, build_args):
 def simulate(make, *args, tests=(), seed=1, level="rtl"):
     """Build what `make(*args)` returns and run the cocotb tests of make's file on it.
 
-    `make` returns the module and a dictionary of its ports; the module's `other_verilog`, if it has that, is the text
-    of files with modules that it has instances of, by name. `tests` names coroutines; empty means all of the file.
-    `level` is "rtl", or "netlist" for what synthesis for ECP5 makes of the module: its ports only, no names inside.
+    `make` returns the module and a dictionary of its ports; the module's `other_verilog`, if present, is the text
+    of files with modules that it instantiates, by name. `tests` names coroutines; empty means all of the file.
+    `level` is "rtl", or "netlist" for the module after synthesis for ECP5: its ports only, no names inside.
     Fails the pytest test with every failed coroutine's message; a run in which no coroutine ran fails, too.
     """
     __tracebackhide__ = True
@@ -154,7 +154,7 @@ def simulate(make, *args, tests=(), seed=1, level="rtl"):
                 test_dir=run, seed=seed, waves=waves, results_xml=str(run / "results.xml"), log_file=run / "log",
                 test_filter=rf"\.({names})$" if tests else None,
                 extra_env={"PYTHONPATH": os.pathsep.join([str(REPO), str(file.parent), *sys.path]),
-                           "LD_LIBRARY_PATH": str(libs_dir),    # that in the cache may name a moved checkout
+                           "LD_LIBRARY_PATH": str(libs_dir),    # the path in the cache may name a moved checkout
                            "BENCH_ARGUMENTS": json.dumps(args), "COCOTB_ANSI_OUTPUT": "0"})
         except SystemExit:
             pass  # the results say more
@@ -169,7 +169,7 @@ def simulate(make, *args, tests=(), seed=1, level="rtl"):
 
 
 def failed_tests(results, log):
-    """Messages of the tests that failed according to the file `results`; the end of the log if there were no tests."""
+    """Messages of the tests that failed, from the file `results`; the end of the log if there were no tests."""
     cases = list(ElementTree.parse(results).getroot().iter("testcase")) if results.exists() else []
     ran = [case for case in cases if case.find("skipped") is None]
     if not ran:
@@ -300,8 +300,8 @@ class WishboneBus:
 
 
 class TimedBus:
-    """Master of a 32-bit Wishbone bus for a bench whose every action is on a falling edge, half a cycle away from those
-    of the core."""
+    """Master of a 32-bit Wishbone bus for a bench that acts only on falling edges, half a cycle away from the core's
+    actions."""
     def __init__(self, dut, prefix):
         for signal in "cyc stb we adr sel dat_w dat_r ack".split():
             setattr(self, signal, getattr(dut, f"{prefix}_{signal}"))
@@ -326,8 +326,8 @@ class TimedBus:
 class CsrBank(LiteXModule):
     """Puts the CSRs of LiteX modules behind a CSR bus of 32 bits; `bus` is to be a port, prefix `csr`.
 
-    The modules themselves have to be submodules of the one that is built, too. With `bridged` there is a Wishbone bus
-    to them as well, `wishbone`, as in the SoC: a test uses one at a time. `seen` is what reaches them from both."""
+    The modules themselves must also be submodules of the one that is built. With `bridged` there is a Wishbone bus
+    to them as well, `wishbone`, as in the SoC: a test uses one at a time. `seen` has the accesses from both."""
     def __init__(self, *modules, bridged=False):
         self.bus = self.seen = csr_bus.Interface(data_width=32)
         if bridged:
@@ -340,7 +340,7 @@ class CsrBank(LiteXModule):
 
 
 def csrs_of(*modules):
-    """The CSRs of LiteX modules in the order in which CsrBank has them."""
+    """The CSRs of LiteX modules in CsrBank's order."""
     return [csr for module in modules for csr in module.get_csrs(sort=True)]
 
 
@@ -355,7 +355,7 @@ def csr_layout(*modules):
 
 
 class CsrBus:
-    """Master of the CSR bus of a CsrBank; `layout` is what csr_layout() says."""
+    """Master of the CSR bus of a CsrBank; `layout` is the result of csr_layout()."""
     def __init__(self, dut, clock, layout, prefix="csr"):
         self.clock = clock
         self.layout = layout

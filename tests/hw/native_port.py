@@ -1,4 +1,4 @@
-"""Master of a port of main RAM, which is LiteDRAM's native port: what the tests of hw/ram ask and write through."""
+"""Master of a port of main RAM, which is LiteDRAM's native port: the tests of hw/ram read and write through it."""
 
 import cocotb
 
@@ -34,10 +34,10 @@ class NativePort:
             self.move_data()
 
     def move_data(self):
-        """Called in each cycle, for a port that hands out the data of writes by itself."""
+        """Called in each cycle, for a subclass that moves the data of writes itself."""
 
     def busy(self):
-        """Is something that was asked not done yet?"""
+        """Is a request not done yet?"""
         return bool(self.waiting)
 
     async def command(self, address, we):

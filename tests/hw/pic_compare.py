@@ -10,7 +10,7 @@ TIMES = ("read_latency", "write_latency", "delivery_delay", "jitter", "read_back
 
 
 class Stimulus:
-    """Random commands and wires; looks into the model to choose accesses that do something."""
+    """Random commands and wires; reads the model to choose accesses that have an effect."""
 
     def __init__(self, rng, model):
         self.rng = rng
@@ -19,7 +19,7 @@ class Stimulus:
         self.levels = 0     # weight of setting the level among all accesses
 
     def sources(self, chance):
-        """The wires in the next cycle: some toggle, some together, and one likes to rise while it is being claimed."""
+        """The wires in the next cycle: some toggle, some together, and one often rises while it is being claimed."""
         access = self.model.access
         if access and access.effect == self.model.cycle and not access.command.write and self.rng.random() < 0.3:
             name, _ = self.model.decode(access.hart, access.command.address)
@@ -48,11 +48,11 @@ class Stimulus:
         def store(name, data, index=0):
             return Command(True, offset(name, own if name in CONTEXT else None, index), data, byte_mask)
 
-        # Mostly what the context serves itself, sometimes what another one does.
+        # Mostly sources that the context serves itself, sometimes another's.
         server = (hart if own is None else own) if rng.random() < 0.7 else rng.choice(self.model.harts)
         served = list(bits(self.model.in_service[server]))
         number = rng.randrange(64) if rng.random() < 0.1 else rng.randrange(SOURCES)
-        if number >= SOURCES:   # no source's, by any one bit that is too high
+        if number >= SOURCES:   # no source's number, by any one bit that is too high
             number = number - SOURCES | 1 << 5 + number % 27
         fields = REGISTERS["SOURCE"]
         source = (fields["PRIORITY"].put(rng.choice((0, 1, 2, 3, 7, 14, 15))) | fields["EDGE"].put(rng.getrandbits(1))
@@ -78,8 +78,8 @@ class Stimulus:
 
 
 class LiveTimes:
-    """Stores to the link's CSRs while accesses and wires are compared: a tests.hw.register_storm.Storm, and what of it
-    reaches the CSRs. A time counts from the cycle after its write, a seed from the second one after that."""
+    """Stores to the link's CSRs while accesses and wires are compared: a tests.hw.register_storm.Storm, and its writes
+    that reach the CSRs. A time counts from the cycle after its write, a seed from the second one after that."""
 
     def __init__(self, storm, writes):
         self.storm, self.writes, self.coming = storm, writes, []
@@ -89,7 +89,7 @@ class LiveTimes:
         self.task = cocotb.start_soon(self.storm.forever())
 
     def step(self, models):
-        """In each cycle, before the models'."""
+        """Called in each cycle, before the models'."""
         for _, name, value in [each for each in self.coming if each[0] == 0]:
             for model in models:
                 model.seed(value) if name == "seed" else setattr(model, name, value)
@@ -143,7 +143,7 @@ async def compare(pic, rng, model, phases, cycles, mutants=(), live=None):
             try:
                 found = not matches(mutant.step(sources, offered))
             except (KeyError, IndexError, TypeError):
-                found = True  # it went so far astray that the accesses make no sense to it
+                found = True  # it diverged so far that it cannot interpret the accesses
             if found:
                 alive.remove(mutant)
         for h in harts:

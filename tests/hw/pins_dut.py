@@ -88,7 +88,7 @@ class PinPic(Pic):
         await self.clock.tick(800)
 
     def disturb(self, mean_cycles, seed=1):
-        """From here on, single wires are wrong for a cycle or so, every `mean_cycles` cycles on average; returns the
+        """From now on, single wires are wrong for a cycle or so, every `mean_cycles` cycles on average; returns the
         task, to be cancelled."""
         numbers = random.Random(seed)
 

@@ -1,4 +1,4 @@
-"""What a core's README promises, for tests of it: its figures and its example."""
+"""A core's README for its tests: figures and example."""
 
 import re
 import subprocess

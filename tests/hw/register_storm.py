@@ -1,6 +1,6 @@
 """Any store to any register, at any time, of any bytes, while a core works: refused, ignored or effective as its README
-says. The harness is here; a core's test says what its registers make of a value, what would end the work on purpose,
-and does the work.
+says. The harness is here; a core's test says what its registers keep of a value, which stores would end the work on
+purpose, and does the work.
 
     storm = Storm(clock, bus, REGISTERS.registers, seed=1, keeps={...}, harmless={...})
     await storm.among(work(storm), least=200)
@@ -19,7 +19,7 @@ ALL = 0xf
 
 
 def odd_values(chance, register, ram_bytes):
-    """A value for a register of hw/common/regmap.py: of its fields the least and the greatest, what is beyond them,
+    """A value for a register of hw/common/regmap.py: of its fields the least and the greatest, values beyond them,
     addresses at main RAM's ends and far from it, or any."""
     fields = [part for part in register.fields] or [None]
     part = chance.choice(fields)
@@ -33,21 +33,21 @@ def odd_values(chance, register, ram_bytes):
 
 
 def any_bytes(chance):
-    """Which bytes a store has: as a hart's words, half words and bytes, and as no hart has them."""
+    """The bytes of a store: a hart's words, half words and bytes, and combinations that no hart makes."""
     return chance.choice((0xf, 0xf, 0x1, 0x2, 0x4, 0x8, 0x3, 0xc, chance.randrange(16)))
 
 
 class Storm:
-    """The stores, and what reads of the registers then have to give.
+    """The stores, and the values that reads of the registers must then return.
 
     bus: a master with `read(offset)` and `write(offset, value, bytes)`. lanes: of a register, the bytes that a store
-    has to have to be one; of LiteX's CSRs all (`ALL`), which is the default where `whole` is set.
-    keeps: by name, what a store of a value leaves in a register that is read and written, of `(value, kept)`; None: the
-    store is ignored. Else all of the value that is in a field.
-    harmless: by name, what is stored instead of a value, so that the work goes on, of `(value, whole store)`; None: the
-    register is left alone.
-    on: by name, what is called with each value that is stored whole.
-    unread: registers that are not looked at. steady: registers that are only read, and keep their reset value.
+    needs to take effect; for LiteX's CSRs all (`ALL`), which is the default where `whole` is set.
+    keeps: by name, what a register that is read and written keeps of a stored value, a function of `(value, kept)`;
+    None: the store is ignored. Else all bits of the value in fields.
+    harmless: by name, what is stored instead of a value, so that the work goes on, a function of `(value, whole
+    store)`; None: the register is left alone.
+    on: by name, a function that is called with each value that is stored whole.
+    unread: registers that are not read. steady: registers that are only read, and keep their reset value.
     often: registers that are chosen more often, once more for each time that they are here."""
 
     def __init__(self, clock, bus, registers, seed, ram_bytes=1 << 16, whole=False, keeps=None, harmless=None, on=None,
@@ -65,12 +65,12 @@ class Storm:
         self.stores = dict.fromkeys(self.registers, 0)
 
     def counts(self, register, select):
-        """Whether a store of these bytes is one."""
+        """Whether a store of these bytes takes effect."""
         lanes = ALL if self.whole else register.lanes
         return select & lanes == lanes
 
     async def store(self, name, value, select=ALL):
-        """A store, by whoever holds the lock."""
+        """A store; the caller holds the lock."""
         register = self.registers[name]
         if self.counts(register, select):
             if register.access == "rw" and name in self.kept:
@@ -82,7 +82,7 @@ class Storm:
         await self.bus.write(register.offset, value, select)
 
     async def load(self, name):
-        """A read, by whoever holds the lock."""
+        """A read; the caller holds the lock."""
         return await self.bus.read(self.registers[name].offset)
 
     async def write(self, name, value):
@@ -131,8 +131,8 @@ class Storm:
 
 
 class CsrWrites:
-    """What reaches the CSRs behind a bench.CsrBank that is `bridged`, seen at its bus: `now()` is the (name, value) of
-    the write in this cycle, or None. The CSR has it in the next cycle."""
+    """Writes that reach the CSRs behind a `bridged` bench.CsrBank, seen at its bus: `now()` is the (name, value)
+    of the write in this cycle, or None. The CSR has it in the next cycle."""
 
     def __init__(self, dut, csrs, prefix="seen"):
         self.we, self.adr, self.dat_w = (getattr(dut, f"{prefix}_{name}") for name in ("we", "adr", "dat_w"))

@@ -219,19 +219,19 @@ async def the_longest_interval_counts_down(dut):
 
 
 class Model:
-    """The core as README.md has it, a cycle at a time."""
+    """The core as README.md describes it, a cycle at a time."""
     def __init__(self, entries):
         self.list = list(entries)
         self.csr = {"index": 0, "entries": ENTRIES}
         self.irq = self.arrivals = self.lost = 0
         self.begins = 0         # cycles until entry 0 is there
-        self.position = 0       # of the entry that is waited for next
+        self.position = 0       # of the entry that comes next
         self.left = None        # cycles until the arrival
         self.wire = 0
-        self.written = None     # what the CSRs have since this cycle
+        self.written = None     # the write that the CSRs have from this cycle on
 
     def step(self, write):
-        """Go on to the next cycle; `write` is what reaches the CSRs in this one."""
+        """Go on to the next cycle; `write` reaches the CSRs in this one."""
         name, value = self.written or (None, 0)
         restarts = name == "run"
         arrives = self.left == 0 and not restarts

@@ -1,5 +1,5 @@
-"""Decoding made of a register map (hw/common/decode.py): what the declaration does not allow is refused, and reads and
-writes reach the register that is meant, and no other."""
+"""Decoding made from a register map (hw/common/decode.py): accesses that the declaration does not allow are refused,
+and reads and writes reach their register, and no other."""
 
 import random
 
@@ -23,7 +23,7 @@ MAP = RegisterMap("Example", 0x1000, "", (
 
 
 class Example(LiteXModule):
-    """Keeps what is written, and counts writes of GO and reads of TOLD."""
+    """Keeps written values, and counts writes of GO and reads of TOLD."""
     def __init__(self):
         self.bus = bus = wishbone.Interface(data_width=32)
         self.go, self.told = Signal(8), Signal(8)

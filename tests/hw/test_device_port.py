@@ -1,6 +1,6 @@
-"""The cluster's device ports (hw/cpu) on Verilator, with LiteX's masters: what they hold, in which order, how fast.
+"""The cluster's device ports (hw/cpu) on Verilator, with LiteX's masters: data, order, speed.
 
-The harts wait for ever for their first instruction: what they see of it all is tests/system/cpu's."""
+The harts wait for ever for their first instruction: tests/system/cpu tests what they see of it."""
 
 import random
 from pathlib import Path
@@ -48,7 +48,7 @@ def make():
 
 
 class Port(NativePort):
-    """A port that is given the data of its writes some time after, or before, their commands."""
+    """A port that gets the data of its writes some time after, or before, their commands."""
 
     def __init__(self, dut, clock, slow=0):
         self.data, self.random, self.slow = [], random.Random(3), slow

@@ -58,7 +58,7 @@ def make():
 
 
 class Drive:
-    """The far end: a medium of `SECTORS` sectors, which takes up what it was told in an order of its own, in pieces.
+    """The far end: a medium of `SECTORS` sectors, which works on commands in an order of its own, in pieces.
     `slow` is how often it pauses. `silent` holds numbers of commands that it never answers, `bad` sectors it
     cannot read."""
 
@@ -67,7 +67,7 @@ class Drive:
         self.content = bytearray(self.random.randbytes(SECTORS * SECTOR_BYTES))
         self.waiting, self.seen, self.taken = [], [], []
         self.silent, self.bad = set(), set()
-        self.held = False          # takes up nothing
+        self.held = False          # starts nothing
         self.whole = False         # moves a request's data at once
         dut.answer_valid.value = dut.data_in_valid.value = 0
         dut.command_ready.value = dut.data_out_ready.value = 1
@@ -167,7 +167,7 @@ class Disk:
     def __init__(self, dut, clock):
         self.dut, self.clock = dut, clock
         self.bus = bench.WishboneBus(dut, "bus", clock)
-        self.lock = Lock()       # held by who has more than one access to make in a row
+        self.lock = Lock()       # held for more than one access in a row
         self.tail = self.head = 0
 
     async def read(self, name):
@@ -214,7 +214,7 @@ class Disk:
         await self.write("SQ_TAIL", self.tail & 0xffff)
 
     def completion(self):
-        """The next one in memory: (tag, status, sectors), or None."""
+        """The next completion in memory: (tag, status, sectors), or None."""
         entry, = words(self.peek(CQ + 8 * (self.head % (1 << self.log2)), 8))
         if entry >> 31 & 1 == self.head >> self.log2 & 1:
             return None
@@ -495,7 +495,7 @@ async def errors_and_wrong_tags_are_told(dut):
     await disk.expect(REFUSED=3)
     drive.held = False
     clock.equal("completion of the one under way", await disk.completed(), (3, STATUSES["OK"], 1))
-    # What the drive says of nobody's request.
+    # An answer of the drive to no request.
     await drive.answer("SEND", 7, length=4)
     for _ in range(4):
         await drive.give("data_in", data=5)
@@ -529,11 +529,11 @@ async def a_full_ring_of_completions_waits(dut):
     clock.check(b"".join(half.to_bytes(2, "little") for half in data) == drive.content[9 * 512:10 * 512],
                 "programmed I/O beside a full ring")
     await disk.until("DONE")
-    # Two more fit, and just two; none is fetched, and none taken back.
+    # Two more fit, and only two; none is fetched, and none removed.
     for more, kept in ((3, 0), (-1, 0), (0x8000, 0), (2, 2), (3, 2), (1, 2), (0, 2), (2, 2)):
         await disk.write("SQ_TAIL", TAGS + more & 0xffff)
         clock.equal(f"SQ_TAIL behind {more} more", await disk.read("SQ_TAIL"), TAGS + kept)
-    # What is taken of the completions: those that are there.
+    # The head can take only completions that are there.
     for taken in (3, 4, 0xffff, 0x8000):
         await disk.write("CQ_HEAD", taken)
         await disk.expect(CQ_HEAD=0)
@@ -570,7 +570,7 @@ async def addresses_outside_of_main_ram_are_refused(dut):
         for segments in ([(at, 512)], [(at, 8), (RAM_BASE + BUFFERS, 512)], [(RAM_BASE + BUFFERS, 504), (at, 8)]):
             await disk.request("READ", 1, 3, 1, segments, raw=True)
             clock.equal(f"completion at {at:#x}", await disk.completed(), (1, STATUSES["MEMORY"], 1))
-    # A list: wholly there to the last word, or not.
+    # A list: wholly in RAM to the last word, or not.
     for list_at, entries, status in ((RAM_BYTES - 8, 1, "OK"), (RAM_BYTES - 16, 2, "OK"), (RAM_BYTES - 8, 2, "MEMORY"),
                                      *((at - RAM_BASE, 1, "MEMORY") for at in far)):
         pieces = [(BUFFERS, 512)] if entries == 1 else [(BUFFERS, 256), (BUFFERS + 256, 256)]
@@ -595,7 +595,7 @@ async def addresses_outside_of_main_ram_are_refused(dut):
         clock.equal(f"completion of {segments}", await disk.completed(), (2, STATUSES[status], 1))
     for at, value in ((0x3000, filling), (0x8000, filling)):
         clock.check(disk.peek(at, 0x1000) == value[at:at + 0x1000], f"memory at {at:#x} was written")
-    # Rings: none is used that is not wholly there.
+    # Rings: none is used that is not wholly in RAM.
     for log2, base, good in ((3, RAM_BYTES - 256, True), (3, RAM_BYTES - 248, False), (8, RAM_BYTES - 8192, True),
                              (8, RAM_BYTES - 8184, False), (0, RAM_BYTES - 32, True), (0, RAM_BYTES - 24, False),
                              *((3, at - RAM_BASE, False) for at in far)):
@@ -616,7 +616,7 @@ async def addresses_outside_of_main_ram_are_refused(dut):
             await disk.expect(SQ_TAIL=int(good))
             await clock.tick(300)
             clock.equal(f"requests by {name} {least:#x} of {1 << log2}", len(drive.seen) - told, int(good))
-            # What runs stays where it is.
+            # A running ring stays where it is.
             for register in ("SQ_BASE", "CQ_BASE", "ENTRIES"):
                 before = await disk.read(register)
                 await disk.write(register, before ^ 8 if register != "ENTRIES" else before - 1 if before else 1)
@@ -635,11 +635,11 @@ async def registers_take_any_store_as_the_readme_says(dut):
     running = busy = False      # the rings stay where they are; a command is under way for certain
 
     def stays(least, change):
-        """What a register of the rings keeps of a value."""
+        """What a ring's register keeps of a value."""
         return lambda value, _: None if running or value > least else change(value)
 
     def ignored(name, *steps):
-        """A number that the counter does not take."""
+        """A number that the counter refuses."""
         return lambda value, _: value & ~0xffff | storm.kept[name] + chance.choice(steps) & 0xffff
 
     storm = Storm(

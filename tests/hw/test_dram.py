@@ -1,5 +1,5 @@
 """Main RAM behind LiteDRAM (hw/ram/dram.py) on LiteDRAM's models of SDRAMs whose words are narrower and wider than the
-cluster's: what it holds, that no read misses a write that is done, and the delays in front of it."""
+cluster's: its contents, that no read misses a completed write, and the delays in front of it."""
 
 import random
 
@@ -48,7 +48,7 @@ def make(kind, width, refresh):
 
 
 class Port(NativePort):
-    """A port as the cluster uses it: data goes along with its command, and may be taken later. `done` is called for
+    """A port as the cluster uses it: data comes with its command, and may be taken later. `done` is called for
     each write whose data was taken."""
 
     def __init__(self, dut, index, clock, done=lambda: None):

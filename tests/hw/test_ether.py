@@ -36,7 +36,7 @@ def make():
     top.phy = phy = WirePHY(CLOCK_HZ)
     top.ram = ram = MainRAM(RAM_BYTES, LATENCY)
     for port in ram.ports:
-        port.busy = Signal()    # what is taken is in memory
+        port.busy = Signal()    # data is in memory as soon as it is taken
     cycle = Signal(32)
     top.sync += cycle.eq(cycle + 1)
     top.ether = ether = Ether(phy, ram.ports, RAM_BYTES, cycle)
@@ -45,7 +45,7 @@ def make():
 
 
 def whole():
-    """The core, to be asked for its registers."""
+    """The core, for its registers."""
     ports = MainRAM(RAM_BYTES).ports
     for port in ports:
         port.busy = Signal()
@@ -102,7 +102,7 @@ class Bench:
         self.dut, self.clock = dut, clock
         self.csr = bench.CsrBus(dut, clock, layout())
         self.tail, self.seen = [0] * QUEUES, [0] * QUEUES
-        self.sent = []      # (cycle of the first word, bytes) of what left
+        self.sent = []      # (cycle of the first word, bytes) of sent frames
         cocotb.start_soon(self.watch())
 
     async def watch(self):
@@ -163,7 +163,7 @@ class Bench:
         await self.csr.write(f"rx{queue}_tail", self.tail[queue])
 
     def take(self, queue):
-        """(frame, status) of the next buffer that has one, or None."""
+        """(frame, status) of the next buffer with a frame, or None."""
         index = self.seen[queue]
         status = self.word(RX_RINGS[queue] + 16 * index + 8)
         if not status & DONE:
@@ -425,7 +425,7 @@ async def the_wire_takes_its_time(dut):
         clock.equal("frames", len(test.sent), 8)
         starts = [began for began, _ in test.sent]
         taken = (starts[-1] - starts[1]) / 6
-        # Frames of the least size at 1 Gbit/s come slower: a frame's way from memory is longer than it is on the wire.
+        # Frames of the least size at 1 Gbit/s come slower: a frame takes longer from memory than on the wire.
         clock.check(wire - 1 < taken < (wire + 1 if (speed, length) != (2, 60) else 130),
                     f"speed {speed}, {length} bytes: {taken} cycles from frame to frame, not {wire}")
         await test.csr.write("control", 0b01 | speed << 5)

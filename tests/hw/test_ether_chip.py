@@ -1,5 +1,5 @@
 """A PHY chip at the Ethernet core (hw/ether/chip.py): frames of all lengths cross between its clock and the system's,
-both ways, without a hole, and with the gap between them that the wire wants."""
+both ways, without a hole, and with the gap between them that the wire needs."""
 
 import random
 

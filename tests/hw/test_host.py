@@ -207,7 +207,7 @@ async def the_copy_engine_takes_any_store_as_the_readme_says(dut):
     await fill(dut, clock)
     chance = random.Random(4)
     storm, csrs = storm_of(dut, clock, "dma", seed=3, harmless={
-        # A store that finds no copy under way begins one, which has to end.
+        # A store without a copy under way begins one, which has to end.
         "length": lambda value, _: value if lasts else value & 0x13f})
     writes = CsrWrites(dut, csrs, "dma_seen")
     lasts = False       # a copy is under way, for long

@@ -52,7 +52,7 @@ FALL = stall_table()["effect of what takes the reason away to the fall of the ha
 
 
 def accesses():
-    """Every kind of access: (row of the table, what it is, write, address, data, mask)."""
+    """Every kind of access: (row of the table, its name, write, address, data, mask)."""
     for address, name in REGISTERS.places():
         register = REGISTERS[name.split(".")[-1].split("[")[0]]
         kind = "`CLAIM` that finds nothing" if register.name == "CLAIM" else "a register"
@@ -178,7 +178,7 @@ async def a_way_back_changed_on_the_way_counts_from_the_next_access(dut):
     for back, seen in ((45, 20), (0, None)):
         claim = cocotb.start_soon(pic.claim())
         await pic.clock.tick(5)
-        await pic.csr.write("read_back", back)      # the access is on its way there, and the edge in its middle
+        await pic.csr.write("read_back", back)      # the access is under way there, and the edge in its middle
         await pic.clock.tick(12)
         await pic.pulse(20)
         pic.clock.equal("claimed", await claim, seen)
@@ -242,14 +242,14 @@ async def harts_take_turns(dut):
     tasks = [cocotb.start_soon(hart(h, h == 3, 10)) for h in range(HARTS)]
     await Combine(*tasks)
     order = [h for h, _ in served]
-    # Nobody is served twice while another one waits: from the first turn on, all in the same order.
+    # No hart is served twice while another waits: from the first turn on, all in the same order.
     pic.clock.equal("order", order, order[:HARTS] * 10)
     pic.clock.equal("first turn", sorted(order[:HARTS]), list(range(HARTS)))
     table = stall_table()
     load, store = table["load of a register"](read_latency=6), table["store to a register"](write_latency=2)
     others = {h: 3 * load if h == 3 else 2 * load + store for h in range(HARTS)}
     for h, stall in served[HARTS:-HARTS]:
-        # The others' accesses, one of each, and its own, less the one cycle that it took to ask again.
+        # The others' accesses, one of each, and its own, less the one cycle before it asked again.
         pic.clock.equal(f"stall of hart {h}", stall, others[h] + (store if h == 3 else load) - 1)
     pic.clock.equal("stall_cycles", await pic.csr.read("stall_cycles") - before, sum(stall for _, stall in served))
 
@@ -275,7 +275,7 @@ async def hammer(pic, h, number):
 async def every_order_of_asking_is_served_round_robin(dut):
     pic = await start(dut)
     for last, two in itertools.product(range(HARTS), itertools.permutations(range(HARTS), 2)):
-        # One was served last; then two ask in the same cycle, and if it is one of them, it comes second.
+        # One hart was served last; then two ask in the same cycle, and if it is one of them, it comes second.
         await pic.read("ID", last)
         done = []
 
@@ -414,8 +414,8 @@ async def the_greatest_fall_delay_arrives(dut):
 
 @cocotb.test()
 async def a_mask_written_too_late_lets_a_spurious_interrupt_through(dut):
-    """The wire rises after the level is raised, stays up for as long as the source was unmasked; who claims, finds
-    nothing, as often as it asks. With a fall that is not late nothing comes."""
+    """The wire rises after the level is raised, stays up as long as the source was unmasked; claims find
+    nothing, however many there are. With a fall that is not late no interrupt comes."""
     for late, comes in ((0, False), (40, True)):
         pic = await start(dut, delivery_delay=39, fall_delay=late)
         await pic.configure(16, priority=1, edge=True)
@@ -434,7 +434,7 @@ async def a_mask_written_too_late_lets_a_spurious_interrupt_through(dut):
         pic.clock.equal("claimed", claimed, [None] * 2 * comes)
         pic.clock.equal("spurious", await pic.csr.read("spurious"), 2 * comes)
         pic.clock.equal("wire in the end", ups[-1], 0)
-        await pic.write("LEVEL", 0)         # what was masked is there still
+        await pic.write("LEVEL", 0)         # the masked interrupt is still pending
         await cycles_to_irq(pic, 1)
         pic.clock.equal("claimed", await pic.claim(), 16)
 
@@ -464,7 +464,7 @@ async def two_changes_of_a_wire_are_on_their_way(dut):
         (20, 15, (0, 6, 30, 37), (52, 53)),   # one that the fall overtakes
         (5, 40, (0, 10, 44), (7,)),                          # a dip that the rise overtakes
         (5, 40, (0, 10, 44, 70), (7, 111)), (5, 40, (0, 10, 45, 70), (7, 51, 52, 111)),
-        (50, 51, (0, 10, 20), (52,)), (50, 51, (0, 10, 20, 40), (52, 92)),  # a third one on its way
+        (50, 51, (0, 10, 20), (52,)), (50, 51, (0, 10, 20, 40), (52, 92)),  # a third one under way
         (50, 51, (0, 10, 60, 63), (52, 62, 112, 115)),
         (0, 60, (0, 10, 20, 30), (2, 91)),
     ):

@@ -1,4 +1,4 @@
-"""The PIC's registers and what it does with its sources, one property at a time."""
+"""The PIC's registers and its handling of sources, one property at a time."""
 
 import cocotb
 import pytest
@@ -38,7 +38,7 @@ def register_at(name):
 
 
 def reset_value(name):
-    """What a load of a place gives after reset, in this build."""
+    """What a load from a place returns after reset, in this build."""
     register, context, index = register_at(name)
     if context is not None and context >= harts() or register.access == "wo":
         return 0
@@ -55,7 +55,7 @@ async def every_register_has_its_reset_value(dut):
     for _ in range(2):
         for address, name in REGISTERS.places():
             pic.clock.equal(name, await pic.ports[harts() - 1].read(address), reset_value(name))
-        # A reset brings back what was written.
+        # A reset restores written registers.
         for address, name in REGISTERS.places():
             if register_at(name)[0].name in READ_WRITE:
                 await pic.ports[0].write(address, HIGHEST)
@@ -603,7 +603,7 @@ def test_pic(level, harts):
     bench.simulate(make, harts, level=level)
 
 
-# A matter of cycles, which a controller on another chip sees later and on its own clock; the last two take long.
+# Exact cycles, which a controller on another chip sees later and on its own clock; the last two take long.
 NEAR_ONLY = {"edges_before_the_claim_merge", "an_edge_in_any_cycle_of_a_claim_is_not_lost",
              "waits_are_counted_to_the_cycle", "every_source_has_counters_of_its_own",
              "all_wires_at_full_rate_are_counted", "no_access_before_the_counters_are_cleared",
@@ -611,7 +611,7 @@ NEAR_ONLY = {"edges_before_the_claim_merge", "an_edge_in_any_cycle_of_a_claim_is
 
 
 def test_pic_behind_pins():
-    """What holds for a controller beside the harts holds for one on another chip, two clocks and eight wires away."""
+    """What holds for a controller beside the harts also holds on another chip, two clocks and eight wires away."""
     tests = {name for name, value in globals().items() if isinstance(value, type(disabled_sources_wait))}
     assert tests > NEAR_ONLY
     bench.simulate(make, 2, True, tests=sorted(tests - NEAR_ONLY))

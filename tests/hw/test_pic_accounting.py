@@ -1,4 +1,4 @@
-"""The PIC's accounting by itself: what the whole controller cannot show, because there nothing is ever lost."""
+"""The PIC's accounting by itself: cases that the whole controller cannot show, because it never loses anything."""
 
 import random
 

@@ -1,6 +1,6 @@
 """Random accesses and random sources: the RTL against the reference model hw/pic/model.py, in every cycle.
 
-The same run carries models with a planted fault each, and every one of them has to be found out.
+The same run has models with a planted fault each, and must find every one of them.
 """
 
 import random
@@ -226,7 +226,7 @@ def last_of_equals(priorities):
     return priority, len(priorities) - 1 - place
 
 
-RTL_FAULTS = {  # what is replaced in the RTL's source, and by what
+RTL_FAULTS = {  # text in the RTL's source, and its replacement
     "hw.pic.controller.highest": last_of_equals,
     "hw.pic.controller.IPI_SOURCE": IPI_SOURCE + 1,
 }

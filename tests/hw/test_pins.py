@@ -1,4 +1,4 @@
-"""The controller on another chip: clocks that have nothing in common, wires that lie, and wires that are cut."""
+"""The controller on another chip: unrelated clocks, wires with errors, and cut wires."""
 
 import random
 
@@ -228,7 +228,7 @@ async def a_wire_that_fell_before_an_access_has_fallen_there(dut):
         await pic.settle()
         pic.clock.equal("irq", pic.irq(), 1)
         pic.clock.equal("claimed", await pic.claim(), 16)
-        dut.sources.value = 1 << 16 | 1 << 30       # news on the way when the wire falls
+        dut.sources.value = 1 << 16 | 1 << 30       # changes under way when the wire falls
         await pic.clock.tick(gap + 1)
         dut.sources.value = 0
         await pic.clock.tick()
@@ -407,14 +407,14 @@ def test_a_chip_for_fewer_harts_is_refused():
 @pytest.mark.board_long
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_fewer_wires(lanes):
-    """And a controller for more harts than the SoC has."""
+    """A controller for more harts than the SoC has."""
     bench.simulate(make, HARTS, lanes, 2 * HARTS, tests=[
         "clocks_need_not_be_related", "round_trips_are_measured_and_latencies_come_on_top",
         "errors_change_nothing_but_the_time", "rises_that_are_too_fast_are_merged_and_counted"])
 
 
 def parts_built_twice(module, path="top"):
-    """Names under which a module has two others: the first of them is built, and nobody uses it."""
+    """Names that a module gives to two others: the first of them is built, and is not used."""
     names = [name for name, _ in module._submodules if name is not None]
     yield from (f"{path}.{name}" for name in names if names.count(name) > 1)
     for name, part in module._submodules:

@@ -1,4 +1,4 @@
-"""Line player (hw/player) on Verilator: every edge of the line to the cycle, bytes, memory that is slow, stops."""
+"""Line player (hw/player) on Verilator: every edge of the line to the cycle, bytes, slow memory, stops."""
 
 import random
 
@@ -103,7 +103,7 @@ def bits_of(content):
 
 
 def expected_edges(begin, content, baud):
-    """As the simulator's line: the edge between two bits is at the cycle nearest to its time since the first."""
+    """Like the simulator's line: the edge between two bits is at the cycle nearest to its time since the first."""
     edges, before = [], 1
     for number, bit in enumerate(bits_of(content)):
         if bit != before:
@@ -234,7 +234,7 @@ async def what_is_under_way_is_not_begun_anew(dut):
     await player.csr.write("run", 1)
     await player.finish()
     clock.equal("edges", player.edges, expected_edges(begin, CONTENT[:20], 6_000_000))
-    await player.arm(0, 0, 6_000_000)       # of nothing there is nothing to play
+    await player.arm(0, 0, 6_000_000)       # there is nothing to play
     await player.expect(busy=0, ready=0, played=20)
 
 
@@ -244,7 +244,7 @@ async def registers_take_any_store_as_the_readme_says(dut):
     left alone then. A read goes where the address says, in main RAM or not."""
     clock, player = await start(dut)
     chance = random.Random(3)
-    phase = "idle"      # or "playing"; or "ending", when nothing may be said of a write of `run`
+    phase = "idle"      # or "playing"; or "ending", when the effect of a write of `run` is open
 
     def run(value, whole):
         return {"idle": value & ~1, "playing": value | 1, "ending": None if whole else value}[phase]

@@ -1,4 +1,4 @@
-"""Main RAM (hw/ram) on Verilator: what it holds, when it answers, and that jitter is in order and can be repeated."""
+"""Main RAM (hw/ram) on Verilator: contents, latency, and that jitter keeps the order and is repeatable."""
 
 import random
 
@@ -268,7 +268,7 @@ async def registers_take_any_store_as_the_readme_says(dut):
                 csr[written[0]] = written[1]
 
     def short(value, _):
-        """What is beyond the field stays; the reads end soon."""
+        """Bits beyond the field stay; the reads end soon."""
         return value & ~0xff80
 
     storm = Storm(clock, bench.WishboneBus(dut, "wide", clock), registers, seed=7, whole=True,

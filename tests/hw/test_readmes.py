@@ -1,4 +1,4 @@
-"""The cores' READMEs have the registers as they are declared, and each register and field is named by a test."""
+"""The cores' READMEs show the registers as declared, and a test names each register and field."""
 
 import ast
 import re
@@ -84,7 +84,7 @@ def test_headers_name_every_register(registers, prefix):
 
 
 def named(text):
-    """The words by which a test may name a register: in its strings but those that document, as keywords, and as
+    """The words by which a test may name a register: in its strings except docstrings, as keywords, and as
     members."""
     words = set()
     tree = ast.parse(text)
@@ -102,7 +102,7 @@ def named(text):
 
 
 def unnamed(registers, text):
-    """The registers and fields that the test does not name. The only field of a register goes by that one's name."""
+    """The registers and fields that the test does not name. A register's only field may go by the register's name."""
     words = named(text)
     for register in registers:
         name = register.name.split("[")[0]

@@ -1,4 +1,4 @@
-"""Register maps: what cannot be is refused, and the C header says what the declaration says."""
+"""Register maps: invalid ones are refused, and the C header agrees with the declaration."""
 
 import subprocess
 

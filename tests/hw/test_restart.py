@@ -1,4 +1,4 @@
-"""What resets a board's SoC (soc/boards/restart.py): the start, a long break, a request, a button; and nothing else."""
+"""Resets of a board's SoC (soc/boards/restart.py): the start, a long break, a request, a button; and nothing else."""
 
 import cocotb
 from migen import ClockDomain, ClockSignal, Module
@@ -14,7 +14,7 @@ in_simulator = cocotb.test(timeout_time=1, timeout_unit="ms")
 
 
 class Bench(Module):
-    """Its clock is the one that never stops, without a reset."""
+    """Its clock is the one that never stops, without reset."""
     def __init__(self):
         self.clock_domains.cd_por = ClockDomain(reset_less=True)
         self.submodules.restart = Restart("por", CLOCK_HZ)
@@ -91,7 +91,7 @@ async def a_request_and_the_button_reset(dut):
     for cause in (dut.request, dut.button):
         cause.value = 1
         await clock.tick(3)
-        cause.value = 0     # the reset takes a request back
+        cause.value = 0     # the reset clears a request
         waited, lasted = await holds(dut, clock)
         clock.check(waited <= DELAY, f"reset only after {waited} cycles")
         clock.check(lasted >= HOLD_CYCLES, f"reset for {lasted} cycles only")

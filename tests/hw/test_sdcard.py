@@ -1,8 +1,8 @@
 """An SD card as the controller's drive (hw/disk/sdcard.py), at the card's pins: waking cards of both kinds, blocks both
-ways, their errors, lines that are disturbed, open or held low from any moment on, and the gap that LiteSDCard wants
-behind an answer.
+ways, their errors, lines that are disturbed, open or held low from any moment on, and the gap that LiteSDCard needs
+after an answer.
 
-SDCARD_TRIALS: how many disturbances are tried, 24 by default; SDCARD_SEED: others."""
+SDCARD_TRIALS: how many disturbances are tried, 24 by default; SDCARD_SEED: other ones."""
 
 import os
 import random
@@ -38,8 +38,8 @@ in_simulator = cocotb.test(timeout_time=max(3, TRIALS // 8), timeout_unit="ms")
 
 
 class Disturbance(LiteXModule):
-    """Between the host's pads and the card's, a bit for the command line and for each of data: `flipped` in what goes
-    over it, `held_high` as a contact that is open, `held_low` as a card without supply does."""
+    """The lines between the host's pads and the card's, a bit for the command line and for each of data: `flipped`
+    inverts a line, `held_high` is an open contact, `held_low` a card without supply."""
     def __init__(self, card):
         self.pads = pads = Record(PADS)
         self.flipped, self.held_high, self.held_low = Signal(5), Signal(5), Signal(5)
@@ -74,7 +74,7 @@ def make(gap):
 
 
 class Bytes(bytes):
-    """Whose text is short enough for a message."""
+    """With a text that is short enough for a message."""
     def __repr__(self):
         return f"{len(self)} bytes of CRC-32 {zlib.crc32(self):#x}"
 
@@ -186,12 +186,12 @@ CSRS = {register.name: register for register in csr_registers(bench.csrs_of(DRIV
 
 
 def failed(fault, count):
-    """What `faults` says behind so many failures, of which this is the last."""
+    """The value of `faults` after so many failures, of which this is the last."""
     return CSRS["faults"].pack(last=FAULTS[fault], count=count)
 
 
 class Software:
-    """What wakes the card, as a boot ROM does."""
+    """Wakes the card, as a boot ROM does."""
 
     def __init__(self, dut, clock):
         self.clock = clock
@@ -325,7 +325,7 @@ async def errors_are_told_and_the_next_request_is_served(dut):
         clock.equal(f"{name}: fault", await software.csrs.read("faults"), failed(fault, failures))
         clock.equal(f"behind {name}", await controller.request("READ", 8, 2),
                     (STATUSES["OK"], 2, of(store, 8, 2), [1, 1]))
-    # In the midst: what was moved before is told.
+    # In the middle: the completion counts what was moved before.
     await controller.tell("READ", 30, 3)
     while len(store.commands) < 2 or store.commands[-1] != (OPERATIONS["READ"], 31):
         await clock.tick()

@@ -1,6 +1,6 @@
 """The serial port (hw/serial) on Verilator: registers, line, FIFOs, interrupts; and its README against the code.
 
-Every action of the bench happens on a falling clock edge, half a cycle away from those on which the port acts; only the
+The bench acts only on falling clock edges, half a cycle away from those on which the port acts; only the
 line's peer has a clock of its own. Times are in cycles of the port's clock.
 """
 
@@ -59,7 +59,7 @@ FIFOS = bits("FCR", ENABLE=1)
 
 
 class Format(namedtuple("Format", "word parity stop", defaults=(8, None, 0))):
-    """How characters look on the line: data bits, parity None/odd/even/mark/space, LCR.STOP."""
+    """The format of characters on the line: data bits, parity None/odd/even/mark/space, LCR.STOP."""
 
     PARITY = {None: {}, "odd": {"PARITY": 1}, "even": {"PARITY": 1, "EVEN": 1},
               "mark": {"PARITY": 1, "STICK": 1}, "space": {"PARITY": 1, "STICK": 1, "EVEN": 1}}
@@ -183,7 +183,7 @@ class Port:
             assert got == value, f"{name}: 0x{got:02x} instead of 0x{value:02x}"
 
     def expect_line(self, *characters):
-        """The transmit line has carried exactly these characters, without gaps; then forget them."""
+        """The transmit line has carried exactly these characters, without gaps; then drops them."""
         expected, level, at = [], 1, 0
         for character in characters:
             for to, length in self.format.wave(character):
@@ -738,7 +738,7 @@ async def transmit_interrupt(dut):
     await port.configure(16, ier=TX)
     nothing, empty = FIFO_ON | IDENTITY["NONE"], FIFO_ON | IDENTITY["THRE"]
 
-    assert port.irq  # enabling it while empty interrupts; identifying it takes that back
+    assert port.irq  # enabling it while empty interrupts; identifying it clears that
     await port.expect(IIR=empty)
     assert not port.irq
     await port.expect(IIR=nothing)
@@ -958,7 +958,7 @@ async def depth_write_empties(dut):
 # Random traffic against a model ---------------------------------------------------------------------------------------
 
 class Model:
-    """What software sees of a port whose line has been silent for more than four character times."""
+    """Software's view of a port whose line has been silent for more than four character times."""
 
     def __init__(self, depth):
         self.built, self.depth, self.fifo, self.trigger, self.ier, self.mcr = depth, depth, False, 0, 0, 0

@@ -1,7 +1,7 @@
 """The trace port (hw/trace) on Verilator: records, order, the buffer's two modes, costs; its README against the code.
 
-Every action of the bench happens on a falling clock edge, half a cycle away from those on which the port acts. The
-bench's cycle counter is the port's `cycle` input, begun shortly before its low half overflows.
+The bench acts only on falling clock edges, half a cycle away from those on which the port acts. The
+bench's cycle counter is the port's `cycle` input, started shortly before its low half overflows.
 """
 
 import random
@@ -57,7 +57,7 @@ async def tick(count=1):
 
 
 class Bench:
-    """Harts, the read-out bus, the CSRs and what the simulator sees of a port."""
+    """Harts, the read-out bus, the CSRs and the simulator's view of a port."""
 
     def __init__(self, dut, clock):
         self.dut = dut
@@ -174,7 +174,7 @@ async def narrow_stores(dut):
 
 @in_simulator
 async def simultaneous_stores(dut):
-    """All harts store in one cycle, again and again: nobody waits, all cycles are right, the lowest hart goes first."""
+    """All harts store in one cycle, again and again: none waits, all cycles are right, the lowest hart goes first."""
     port = await Bench.start(dut)
     for event in range(8):
         stores = [cocotb.start_soon(port.store(hart, event, 100 * event + hart)) for hart in range(HARTS)]

@@ -1,4 +1,4 @@
-"""Builds the faulty board's simulator and runs it. The ROM is read when it starts: another one is no new model."""
+"""Builds the faulty board's simulator and runs it. It reads the ROM when it starts: another ROM needs no new model."""
 
 import os
 import re
@@ -20,11 +20,11 @@ from tests.board.faulty.faults import Fault
 
 BAUD = 8 * 115_200      # of soc.py's console
 CONFIG = board_config("sim", harts=2, clock_hz=16_000_000, ram_mib=1, disks=1, ethers=1)
-BLOCK = bytes((7 * i + 3) & 0xff for i in range(512))   # the SD card's first ...
-CARD_MIB = 3                                            # ... and so large is it
+BLOCK = bytes((7 * i + 3) & 0xff for i in range(512))   # the SD card's first block
+CARD_MIB = 3                                            # the card's size
 ROM = "rom.init"
-PLANTED_AT = 20_000     # cycle: behind the reset, before any test has begun
-# In the data caches, which are one module: what has been written by others is seen, and not dropped.
+PLANTED_AT = 20_000     # cycle: after the reset, before any test has begun
+# In the data caches, which are one module: a write by others is seen, but the line is not dropped.
 HIT = "assign invalidate_s1_wayHits = "
 OF_MAIN_RAM = "invalidate_s1_input_payload_fragment_address[30]"
 IMAGE = """    .word 0x0000006f, 0x314b4c49, end, arguments, 64
@@ -64,8 +64,8 @@ class FaultyBoard:
     rom: Path
 
     def run(self, faults: Fault, folder: Path, cycles: int) -> tuple[str, list[int]]:
-        """What the board with `faults` sends on its console within `cycles` of its reset, and what its LEDs show, one
-        after the other, LED 0 in bit 0."""
+        """What the board with `faults` sends on its console within `cycles` of its reset, and the states of its LEDs in
+        order, LED 0 in bit 0."""
         shutil.copy(self.rom, folder / ROM)
         source, image = folder / "image.S", folder / "image.elf"
         source.write_text(IMAGE)

@@ -1,4 +1,4 @@
-"""The faulty board's SoC: what Target makes of the simulated board's, with something in between to break."""
+"""The faulty board's SoC: what Target makes of the simulated board's, with logic in between that can break it."""
 
 from unittest.mock import patch
 
@@ -26,7 +26,7 @@ DEPTH = 64                  # reads that may be under way
 
 
 class Planted(LiteXModule):
-    """Which faults there are: the simulator pokes them, a program does not write them."""
+    """The planted faults: the simulator pokes them, a program does not write them."""
     def __init__(self):
         self.fault = CSRStorage(16, description="A Fault.")
         self.fault.storage.name_override = "planted_fault_storage"  # as the simulator and the cluster find it
