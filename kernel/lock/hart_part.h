@@ -1,4 +1,4 @@
-/* What a hart needs to wait for simple locks (arch/hart.h). */
+/* Data with which a hart waits for simple locks (arch/hart.h). */
 #ifndef LOCK_HART_PART_H
 #define LOCK_HART_PART_H
 

@@ -40,7 +40,7 @@ struct lock {
     volatile uint32_t word;           /* its holder (lock_word.h) */
     struct simple_lock interlock;
     struct lock_waiter *upgrader;     /* the reader that waits for the others to leave, or 0 */
-    struct lock_waiters waiting;      /* the others, in the order in which they asked; all 0 until one has waited */
+    struct lock_waiters waiting;      /* the others, in order of arrival; all 0 until one has waited */
 };
 
 extern struct lock_class lock_interlock_class;

@@ -1,4 +1,4 @@
-/* What harts and threads hold (lock_held.h). */
+/* The locks that harts and threads hold (lock_held.h). */
 #include "lock/lock_held.h"
 
 #if LOCK_HOOKS

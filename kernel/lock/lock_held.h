@@ -18,7 +18,7 @@
 
 struct lock_held {
     struct lock_object *object;
-    const struct lock_class *class; /* the object's, which is looked at with each attempt */
+    const struct lock_class *class; /* the object's, read in each attempt */
     uintptr_t site;
     uint32_t how;   /* LOCK_SHARED: for reading */
     uint32_t since; /* cycles32() */

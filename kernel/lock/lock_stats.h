@@ -36,7 +36,7 @@ void lock_stats_clear(void);
 void lock_stats_snapshot(void);
 void lock_stats_print_classes(void); /* tables, for people */
 void lock_stats_print_sites(void);
-void lock_stats_print_results(bool sites); /* @lockstat lines, and those of the sites */
+void lock_stats_print_results(bool sites); /* @lockstat lines; `sites`: those of the sites, too */
 
 /* At the end of a run: results as the boot argument lockstat=classes|sites|none says; default: classes. */
 void lock_stats_report(void);

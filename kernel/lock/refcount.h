@@ -24,7 +24,7 @@ static inline void refcount_take(struct refcount *r, const struct lock_object *g
         panic("reference count overflows under lock %s", guard->name);
 }
 
-/* Whether it was the last. */
+/* Returns whether it was the last. */
 static inline bool refcount_drop(struct refcount *r, const struct lock_object *guard)
 {
     LOCK_ASSERT_OBJECT_HELD(guard);

@@ -25,6 +25,6 @@ struct lock_held_list *thread_locks(struct thread *t);
  */
 void thread_block(struct simple_lock *interlock, crit_t saved);
 
-/* Once for each time it blocks; from any level up to SPL_SCHED, in a section, which goes on at SPL_SCHED. */
+/* Once for each time it blocks; from any level up to SPL_SCHED, in a section, which it raises to SPL_SCHED. */
 void thread_unblock(struct thread *t);
 #endif

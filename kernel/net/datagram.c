@@ -182,7 +182,7 @@ struct ends datagram_ends(struct datagram *d)
     return ends;
 }
 
-/* What comes ------------------------------------------------------------------------------------------------------- */
+/* Receiving -------------------------------------------------------------------------------------------------------- */
 
 static bool datagram_fits(const struct ends *e, const struct ends *of)
 {
@@ -237,7 +237,7 @@ static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends
     return takes;
 }
 
-/* A datagram to all hosts goes to all sockets, as copies; the last one gets the caller's. With the list's lock held. */
+/* Queues a datagram to all hosts in all sockets, as copies; in `last` the caller's. With the list's lock held. */
 static bool datagram_queue_all(struct mbuf *m, const struct ends *of, struct datagram *last)
 {
     for (struct datagram *d = LIST_FIRST(&datagrams); d != last; d = LIST_NEXT(d, link)) {
@@ -379,7 +379,7 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
     return error ? error : (int)n;
 }
 
-/* What goes -------------------------------------------------------------------------------------------------------- */
+/* Sending ---------------------------------------------------------------------------------------------------------- */
 
 /* Copies the whole piece, with room for headers, into an mbuf for each fragment; 0: the error is in *error. */
 static struct mbuf *datagram_taken_in(struct transfer *t, int *error)
@@ -440,7 +440,7 @@ int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32
     return (int)n;
 }
 
-/* A descriptor's --------------------------------------------------------------------------------------------------- */
+/* Operations of descriptors ---------------------------------------------------------------------------------------- */
 
 static int datagram_read(struct file *f, struct transfer *t)
 {

@@ -69,7 +69,7 @@ bool ip_is_all(uint32_t ip); /* the broadcast address of this network */
  * checksum. One with m_next goes in fragments: each mbuf but the last has IP_PART bytes of data, and room for headers.
  */
 void ip_output(struct mbuf *m, uint32_t to);
-/* With room for its header before it. The mbufs of m_next are sent, too, as separate frames. */
+/* Sends a packet with room for its header before it, and the mbufs of m_next as separate frames. */
 void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);
 /* The same, to the host with address `ip`; sends an ARP request if its Ethernet address is unknown. */
 void arp_resolve(struct mbuf *m, uint32_t ip);

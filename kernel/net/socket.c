@@ -17,7 +17,7 @@
 static SIMPLE_LOCK_CLASS(wait_class, "socket wait", SPL_SOFTPREEMPT);
 DEFINE_ZONE(sockets, "socket", sizeof(struct socket), _Alignof(struct socket), SPL_SOFTPREEMPT, 0);
 
-/* Life ------------------------------------------------------------------------------------------------------------- */
+/* Creation and end ------------------------------------------------------------------------------------------------- */
 
 struct socket *so_create(void)
 {
@@ -78,7 +78,7 @@ bool so_append(struct socket *so, struct mbuf *chain)
     return sends;
 }
 
-/* What TCP says ---------------------------------------------------------------------------------------------------- */
+/* Reports of TCP --------------------------------------------------------------------------------------------------- */
 
 void so_is_connected(struct socket *so)
 {

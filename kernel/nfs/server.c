@@ -27,7 +27,7 @@ void nfs_server_end(void)
     nfs_export.root = 0;
 }
 
-/* The port mapper (RFC 1833, 3): the port of a program. --------------------------------------------------------- */
+/* The port mapper (RFC 1833, 3): the port of a program. ------------------------------------------------------------ */
 
 #define PMAP_UDP 17u
 
@@ -142,7 +142,7 @@ static int server_nfs(struct nfs_serving *c)
     return 0;
 }
 
-/* What is dispatched ----------------------------------------------------------------------------------------------- */
+/* Dispatching ------------------------------------------------------------------------------------------------------ */
 
 static const struct server_program {
     uint32_t program, low, high, v3; /* its versions; the one used with NFS version 3 */

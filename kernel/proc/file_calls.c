@@ -634,7 +634,7 @@ static int sys_umask(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_UMASK, sys_umask);
 
-/* Where paths begin ------------------------------------------------------------------------------------------------ */
+/* Current directory and root --------------------------------------------------------------------------------------- */
 
 static int sys_chdir(struct process *p, struct vm_map *map, const uint32_t *a)
 {

@@ -24,9 +24,9 @@ void limits_of_space(struct process *p);
 /* Whether `p` may have `bytes` more of private writable memory (RLIMIT_DATA). */
 bool limits_allow_data(const struct process *p, uint32_t bytes);
 
-/* With user_lock: whether `p` may create one more thread. */
+/* With user_lock held: whether `p` may create one more thread. */
 bool limits_allow_thread(const struct process *p);
 
-/* With user_lock: threads of `p` have run for `ticks` clock ticks. */
+/* With user_lock held: threads of `p` have run for `ticks` clock ticks. */
 void limits_charge(struct process *p, uint32_t ticks);
 #endif

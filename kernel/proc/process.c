@@ -307,7 +307,7 @@ static struct process *process_allocate(struct process *parent, const char *name
     return p;
 }
 
-/* It gets its id with its first thread. Until then it cannot be found. Freed if that fails. */
+/* A process gets its id with its first thread. Until then it cannot be found. Freed if that fails. */
 static int process_begin_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -831,7 +831,7 @@ static int news(struct process *parent, int which, int options, struct process *
     return result;
 }
 
-/* It has ended, and its status is reported: no thread can find it any more. */
+/* Frees a child that has ended, and whose status is reported: no thread can find it any more. */
 static void bury(struct process *c)
 {
     join_exited();

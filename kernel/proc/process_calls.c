@@ -234,7 +234,7 @@ static int sys_getsid(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_GETSID, sys_getsid);
 
-/* With user_lock. */
+/* With user_lock held. */
 static int set_group(const struct process *caller, int id, int group)
 {
     struct process *p = process_find(id);
@@ -351,7 +351,7 @@ SYSCALL(SYS_SYSTEM_INFO, sys_system_info);
 
 #define PROCESSES_AT_ONCE 8 /* on the stack, and read with the lock held */
 
-/* With user_lock. */
+/* With user_lock held. */
 static struct user_process process_shown(const struct process *p)
 {
     uint32_t user, all;

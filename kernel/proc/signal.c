@@ -471,7 +471,7 @@ static int sys_sigaction(struct process *p, struct vm_map *map, const uint32_t *
 }
 SYSCALL(SYS_SIGACTION, sys_sigaction);
 
-/* With user_lock. */
+/* With user_lock held. */
 void signals_mask(struct user_thread *self, uint32_t mask)
 {
     change_mask(self, mask);
@@ -634,7 +634,7 @@ static void alarm(void *arg)
     simple_lock_leave(&user_lock, s);
 }
 
-/* With user_lock. */
+/* With user_lock held. */
 static void set_alarm(struct process *p, uint64_t ticks)
 {
     timeout_cancel(&p->alarm);
@@ -718,7 +718,7 @@ static void signal_set_timer(struct process *p, unsigned which, uint64_t ticks, 
     signals_time(p);
 }
 
-/* With user_lock. */
+/* With user_lock held. */
 static struct user_itimerval timer_now(struct process *p, uint32_t which)
 {
     if (which == USER_ITIMER_REAL)

@@ -32,7 +32,7 @@ struct process_timer {
 DEFINE_ZONE(timer_zone, "process-timers", sizeof(struct process_timer), _Alignof(struct process_timer), SPL_SOFTPREEMPT,
             0);
 
-/* With user_lock held, as all that follows but the calls. */
+/* With user_lock held, as all that follow except the calls. */
 static struct process_timer *timer_find(struct process *p, uint32_t id)
 {
     struct process_timer *t;

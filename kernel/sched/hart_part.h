@@ -1,4 +1,4 @@
-/* What the scheduler keeps for each hart (arch/hart.h); `priority` is read by other harts. */
+/* The scheduler's data of each hart (arch/hart.h); other harts read `priority`. */
 #ifndef SCHED_HART_PART_H
 #define SCHED_HART_PART_H
 

@@ -1,5 +1,5 @@
 /*
- * A limit to a wait. Between limit_begin and limit_end `over` becomes true after so many clock ticks, and `channel` is
+ * A limit to a wait. Between limit_begin and limit_end `over` becomes true after `ticks` clock ticks, and `channel` is
  * woken, both under `lock`, of a level of SPL_SOFTCLOCK or above:
  *
  *   limit_begin(&l, ticks, channel, &lock);

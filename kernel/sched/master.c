@@ -29,7 +29,7 @@ static bool take_here(struct thread *self)
     return taken;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static inline __attribute__((always_inline)) void master_let_go(void)
 {
     if (master_inside != curhart->thread)

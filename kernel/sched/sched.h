@@ -21,7 +21,7 @@
 
 /*
  * Threads are limited by memory. The first lie in the image, further ones in free main RAM, allocated for a few at a
- * time and freed when these have ended. A number (`id`) is that of the place.
+ * time and freed when these have ended. An `id` is the number of the place.
  */
 #define FIRST_THREADS 64
 #define ALL_THREADS (~0u)
@@ -131,7 +131,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
 void thread_interrupt(struct thread *t);
 void thread_wakeup_one(const void *channel); /* the first that went to sleep */
 
-/* Whether the caller may sleep: a thread, and `saved`, what its outermost section found, is base level. */
+/* Whether the caller may sleep: it is a thread whose outermost section began (`saved`) at base level. */
 static inline bool thread_may_sleep(crit_t saved)
 {
     return crit_is_base(saved) && !sync_hart()->intr_depth && !sync_hart()->in_softint &&
