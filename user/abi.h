@@ -13,7 +13,7 @@
 
 /* Processes. */
 #define SYS_EXIT 1         /* (status) */
-#define SYS_FORK 2         /* () gives the child's id, and 0 in it */
+#define SYS_FORK 2         /* () returns the child's id, in the child 0 */
 #define SYS_WAIT4 7        /* (id, int *status, options, struct user_rusage *) */
 #define SYS_GETPID 20      /* () */
 #define SYS_GETUID 24      /* () always 0, as the next three */
@@ -33,7 +33,7 @@
 #define SYS_SETSID 147     /* () */
 
 /*
- * Signals. The last argument of sigaction is where handlers return to: code that calls sigreturn with the handler's sp.
+ * Signals. The last argument of sigaction is the handlers' return address: code that calls sigreturn with their sp.
  */
 #define SYS_SIGACTION 46 /* (signal, const struct sigaction *, struct sigaction *old, trampoline) */
 #define SYS_SIGPROCMASK 48 /* (how, const sigset_t *, sigset_t *old); of this thread */
@@ -44,7 +44,7 @@
 
 /* Memory. */
 #define SYS_MSYNC 65 /* (address, size, flags) */
-#define SYS_SBRK 69 /* (bytes, which may be negative) gives the old break; 4.3BSD had brk at 17 beside it */
+#define SYS_SBRK 69 /* (bytes, which may be negative) returns the old break; 4.3BSD also had brk at 17 */
 #define SYS_MMAP 71 /* (address, size, protection, flags, fd, offset) */
 #define SYS_MUNMAP 73 /* (address, size) */
 #define SYS_MPROTECT 74 /* (address, size, protection) */
@@ -97,7 +97,7 @@
 #define SYS_FSTATFS 158 /* (fd, struct user_statfs *) */
 #define SYS_PREAD 173 /* (fd, to, size, offset) */
 #define SYS_PWRITE 174 /* (fd, from, size, offset) */
-#define SYS_GETDIRENTRIES 196 /* (fd, struct user_dirent *, size) gives the bytes, 0 at the end */
+#define SYS_GETDIRENTRIES 196 /* (fd, struct user_dirent *, size) returns the bytes, 0 at the end */
 
 /* Sockets. */
 #define SYS_RECVMSG 27
@@ -122,48 +122,48 @@
 #define SYS_GETTIMEOFDAY 116 /* (struct timeval *, 0) */
 
 /* Our own: threads and time. */
-#define SYS_SPAWN 200 /* (path, argv, envp or 0) fork and execve in one, without a copy; gives the child's id */
-#define SYS_THREAD_SPAWN 201 /* (entry, argument, sp) a thread of this process; gives its id */
+#define SYS_SPAWN 200 /* (path, argv, envp or 0) fork and execve in one, without a copy; returns the child's id */
+#define SYS_THREAD_SPAWN 201 /* (entry, argument, sp) a thread of this process; returns its id */
 #define SYS_THREAD_EXIT 202 /* () ends this thread; with the last one the process, with status 0 */
 #define SYS_GETTID 203 /* () a process's first thread has the process's id */
 #define SYS_THREAD_KILL 204 /* (thread, signal) of this process */
 #define SYS_SCHED_YIELD 205 /* () */
 #define SYS_FUTEX_WAIT 206 /* (word, value, const struct timespec *limit or 0) */
-#define SYS_FUTEX_WAKE 207 /* (word, most) gives how many it woke */
+#define SYS_FUTEX_WAKE 207 /* (word, most) returns how many it woke */
 #define SYS_NANOSLEEP 208 /* (const struct timespec *, struct timespec *rest or 0) */
 #define SYS_CLOCK_GETTIME 209 /* (clock, struct timespec *) */
 #define SYS_TIMES 210 /* (struct tms *) in units of 1/USER_CLK_TCK s */
 #define SYS_POLL 211 /* (struct user_pollfd *, count, milliseconds or -1) */
-#define SYS_GETCWD 212 /* (to, size) gives the length */
-#define SYS_PROCESSES 213 /* (struct user_process *, count) for ps: gives how many there are */
+#define SYS_GETCWD 212 /* (to, size) returns the length */
+#define SYS_PROCESSES 213 /* (struct user_process *, count) for ps: returns the number of processes */
 #define SYS_WAITID 214 /* (P_ALL..., id, struct user_siginfo *, options, struct user_rusage * or 0) */
-#define SYS_SIGTIMEDWAIT 215 /* (const sigset_t *, struct user_siginfo * or 0, limit or 0) gives the signal */
+#define SYS_SIGTIMEDWAIT 215 /* (const sigset_t *, struct user_siginfo * or 0, limit or 0) returns the signal */
 #define SYS_SIGQUEUE 216 /* (id, signal, value) */
 #define SYS_GETPGID 217 /* (id) */
 #define SYS_GETSID 218 /* (id) */
 #define SYS_CLOCK_NANOSLEEP 219 /* (clock, flags: 1 until, const struct timespec *, struct timespec *rest or 0) */
 /* 220 to 239: Mach's calls on memory (vm/), 240 to 254: on ports (ipc/). */
 #define SYS_VM_FIRST 220
-#define SYS_PORT_ALLOCATE 240 /* () a new port: gives its name, with the receive right */
-#define SYS_PORT_DEALLOCATE 241 /* (name) all rights that go by it */
+#define SYS_PORT_ALLOCATE 240 /* () a new port: returns its name, with the receive right */
+#define SYS_PORT_DEALLOCATE 241 /* (name) all rights under it */
 /* (struct user_message *, options, milliseconds, name to receive from) sends, receives, or both */
 #define SYS_MESSAGE 242
 #define SYS_TASK_SELF 243 /* () a name for a send right to this task */
 #define SYS_BOOTSTRAP 244 /* () a name for a send right to the port that the task was given, 0: none */
 #define SYS_SET_BOOTSTRAP 245 /* (name of a send right) which children on other nodes get */
 #define SYS_NODE 246 /* () this node's number | their count << 16 */
-#define SYS_PORT_SET_ALLOCATE 247 /* () a new port set: gives its name, to receive from what comes to any member */
-#define SYS_PORT_MEMBER 248 /* (name of a receive right, name of a set or 0) the port is of that set, and of no other */
-/* (name, USER_NOTIFY_*, name, how: a send-once right) a message of that number, with the name in it, when that is so */
+#define SYS_PORT_SET_ALLOCATE 247 /* () a new port set: returns its name, to receive from any member */
+#define SYS_PORT_MEMBER 248 /* (name of a receive right, name of a set or 0) puts the port in that set, and no other */
+/* (name, USER_NOTIFY_*, name, how: a send-once right) a message of that number, with the name in it, once it occurs */
 #define SYS_PORT_NOTIFY 249
 #define SYS_PIPE2 256 /* (int fd[2], flags of open: O_CLOEXEC, O_NONBLOCK) */
 #define SYS_DUP3 257 /* (fd, new, O_CLOEXEC or 0) */
 #define SYS_MASKED 258 /* (const sigset_t *, number, const uint32_t[5]) SYS_POLL or SYS_SELECT under that mask */
 #define SYS_GETCONTEXT 259 /* (struct user_context *) */
-#define SYS_SETCONTEXT 260 /* (const struct user_context *) goes on there, with it in a1 */
+#define SYS_SETCONTEXT 260 /* (const struct user_context *) resumes it, with its address in a1 */
 #define SYS_SWAPCONTEXT 261 /* (struct user_context *old, const struct user_context *) */
 /*
- * As the calls without AT, of paths that begin at a directory's descriptor, which stands before each, or at AT_FDCWD.
+ * As the calls without AT, for paths relative to a directory's descriptor, given before each, or to AT_FDCWD.
  */
 #define SYS_OPENAT 262 /* (fd, path, flags, mode) */
 #define SYS_FSTATAT 263 /* (fd, path, struct stat *, flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH) */
@@ -178,12 +178,12 @@
 #define SYS_FCHMODAT 272 /* (fd, path, mode, flags: AT_SYMLINK_NOFOLLOW, EOPNOTSUPP of a symbolic link) */
 #define SYS_FCHOWNAT 273 /* (fd, path, owner, group, flags: as fstatat) */
 #define SYS_UTIMENSAT 274 /* (fd, path or 0: the file of fd, const struct timespec[2] or 0, flags: as fstatat) */
-#define SYS_TIMER_CREATE 275 /* (clock, const struct user_sigevent * or 0: SIGALRM, with its id) gives its id */
+#define SYS_TIMER_CREATE 275 /* (clock, const struct user_sigevent * or 0: SIGALRM, with its id) returns its id */
 #define SYS_TIMER_SETTIME 276 /* (id, 1: until, const struct user_itimerspec *, struct user_itimerspec *old or 0) */
 #define SYS_TIMER_GETTIME 277 /* (id, struct user_itimerspec *) */
 #define SYS_TIMER_GETOVERRUN 278 /* (id) */
 #define SYS_TIMER_DELETE 279 /* (id) */
-/* (thread) of this process: its calls with USER_CANCELS are ECANCELED from now on, and the one in which it waits */
+/* (thread) of this process: its calls with USER_CANCELS fail with ECANCELED from now on, also a waiting one */
 #define SYS_THREAD_CANCEL 280
 #define SYS_SYSTEM_INFO 281 /* (struct user_system_info *) */
 #define SYS_MADVISE 282 /* (address, size, advice) */
@@ -196,12 +196,12 @@
 #define USER_CLK_TCK 100
 
 /*
- * A process starts with sp on argc, behind which are argv's pointers and a 0, envp's pointers and a 0;
+ * A process starts with sp on argc, followed by argv's pointers and a 0, envp's pointers and a 0;
  * a0 = argc, a1 = argv, a2 = envp.
  */
 #define USER_STACK_TOP 0x3ffff000
 #define USER_STACK_SIZE 0x100000 /* at most */
-#define USER_STACK_STEP 0x20000 /* at first, and by which it grows when it is used beyond */
+#define USER_STACK_STEP 0x20000 /* the initial size, and the step in which it grows when used beyond it */
 #define USER_ARGUMENTS_MOST 32768 /* bytes of the strings of argv and envp together, with their final 0s */
 #define USER_NAME_SIZE 32 /* of a program, with the final 0 */
 #define USER_PATH_SIZE 256 /* with the final 0 */
@@ -241,7 +241,7 @@
 #define USER_SIG_DFL 0
 #define USER_SIG_IGN 1
 
-/* Flags of sigaction: the first three as newlib has them; <signal.h> of programs is to have the rest. */
+/* Flags of sigaction: the first three as in newlib; <signal.h> of programs has the rest. */
 #define USER_SA_NOCLDSTOP 0x1
 #define USER_SA_SIGINFO 0x2
 #define USER_SA_ONSTACK 0x4
@@ -250,7 +250,7 @@
 #define USER_SA_NODEFER 0x40000000
 #define USER_SA_RESETHAND 0x80000000
 
-/* Codes of struct user_siginfo, as Linux numbers them: how a signal came, */
+/* Codes of struct user_siginfo, as Linux numbers them: the source of a signal, */
 #define USER_SI_USER 0 /* kill */
 #define USER_SI_KERNEL 0x80
 #define USER_SI_QUEUE -1
@@ -299,7 +299,7 @@
 #define USER_MS_ASYNC 1
 #define USER_MS_INVALIDATE 2
 #define USER_MS_SYNC 4
-#define USER_MADV_DONTNEED 4 /* memory of 0 again; all below is advice that is not followed */
+#define USER_MADV_DONTNEED 4 /* zero-filled again; all advice below is ignored */
 #define USER_INHERIT_SHARE 0
 #define USER_INHERIT_COPY 1
 #define USER_INHERIT_NONE 2
@@ -372,13 +372,13 @@
 #define USER_UTIME_OMIT -1 /* as it is */
 
 /*
- * Messages (kernel/ipc/port.h). What is sent to `to`, by which right, may carry a right for an answer, others, and
- * bytes in line and out of line. Received, `to` is the port that it came to, names are the receiver's, and data that
- * came out of line is in memory of its own: whole pages of one region are copied on write on one node, and as many as
- * there are; else 64 KB at most are copied.
+ * Messages (kernel/ipc/port.h). A message to `to`, by the given right, may carry a right for an answer, others, and
+ * bytes in line and out of line. Received, `to` is the port that it came to, names are the receiver's, and out-of-line
+ * data is in memory of its own: whole pages of one region are copied on write on one node, however many; else at most
+ * 64 KB are copied.
  */
-#define USER_RIGHT_COPY_SEND 1 /* how a right is made of what the name has: another send right, */
-#define USER_RIGHT_MAKE_SEND 2 /* one of a receive right, */
+#define USER_RIGHT_COPY_SEND 1 /* how a right is made from that of the name: another send right, */
+#define USER_RIGHT_MAKE_SEND 2 /* a send right from a receive right, */
 #define USER_RIGHT_MOVE_SEND 3 /* the send right itself; */
 #define USER_RIGHT_MAKE_SEND_ONCE 4
 #define USER_RIGHT_MOVE_SEND_ONCE 5
@@ -388,24 +388,24 @@
 #define USER_MESSAGE_SEND 1 /* options */
 #define USER_MESSAGE_RECEIVE 2
 #define USER_FOREVER 0xffffffff
-/* What a task's port is asked for; answers have 0x100 more, and begin with an error number, 0 for success. */
+/* Requests to a task's port; answers have 0x100 added, and begin with an error number, 0 for success. */
 #define USER_TASK_CREATE 0x300 /* (node, steps) with memory inherited from this task: a right to it */
-#define USER_THREAD_CREATE 0x301 /* (pc, sp, argument) which runs */
+#define USER_THREAD_CREATE 0x301 /* (pc, sp, argument), running */
 #define USER_TASK_TERMINATE 0x302 /* () */
-/* (first node, count, steps, fan-out, pc, sp) a child on each, which runs, with its node as argument */
+/* (first node, count, steps, fan-out, pc, sp) a running child on each, with its node as argument */
 #define USER_TASK_SPREAD 0x303
-/* Its memory, as Mach's calls of these names have it; addresses and sizes are rounded outwards to pages. */
+/* Its memory, as in Mach's calls of these names; addresses and sizes are rounded outwards to pages. */
 #define USER_VM_READ 0x310 /* (address, bytes) they are the answer's data */
 #define USER_VM_WRITE 0x311 /* (address) the message's data go there */
 #define USER_VM_REGION 0x312 /* (address) the first region that ends above it: struct user_region */
-#define USER_VM_ALLOCATE 0x313 /* (address, bytes, 1: anywhere) of 0: where */
+#define USER_VM_ALLOCATE 0x313 /* (address, bytes, 1: anywhere) zero-filled: its address */
 #define USER_VM_DEALLOCATE 0x314 /* (address, bytes) */
 #define USER_VM_PROTECT 0x315 /* (address, bytes, 1: the most that they may become, rights as PROT_*) */
 #define USER_VM_INHERIT 0x316 /* (address, bytes, 0: shared, 1: a copy, 2: nothing) by children */
 #define USER_VM_COPY 0x317 /* (from, bytes, to) of whole pages */
 #define USER_NOTIFY_DEAD_NAME 5 /* the port has no receiver any more; */
 #define USER_NOTIFY_NO_SENDERS 6 /* no send right is left: of a receive right */
-#define USER_MESSAGE_SEND_ONCE 1 /* the number of a message that a send-once right sends which goes unused */
+#define USER_MESSAGE_SEND_ONCE 1 /* the number of the message that an unused send-once right sends */
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
 #define USER_FIONREAD 0x4004667f /* (int *) */
@@ -414,7 +414,7 @@
 #define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */
 #define USER_TIOCSETAW 0x802c7415 /* when all output has been sent, */
 #define USER_TIOCSETAF 0x802c7416 /* and input that has not been read is discarded */
-#define USER_TIOCFLUSH 0x80047410 /* (const int *: 1 input; 2 output is not thrown away here) */
+#define USER_TIOCFLUSH 0x80047410 /* (const int *: 1 input; 2 output is not discarded here) */
 #define USER_TIOCDRAIN 0x2000745e /* () */
 #define USER_TIOCSTOP 0x2000746f /* () */
 #define USER_TIOCSTART 0x2000746e /* () */
@@ -427,7 +427,7 @@
 #define USER_TIOCGWINSZ 0x40087468 /* (uint16_t[4]: rows, columns, 0, 0) */
 #define USER_TIOCSWINSZ 0x80087467 /* (const uint16_t[4]) */
 
-/* Of struct user_termios, as 4.4BSD: those that do something, and three characters that never do. */
+/* Of struct user_termios, as 4.4BSD: those with an effect, and three characters that have none. */
 #define USER_VDSUSP 11
 #define USER_VDISCARD 15
 #define USER_VSTATUS 18
@@ -519,7 +519,7 @@ struct user_tms {
     uint32_t user, system, children_user, children_system;
 };
 
-/* 4.3BSD's; what is not counted is 0. */
+/* 4.3BSD's; fields that are not counted are 0. */
 struct user_rusage {
     struct user_timeval user, system;
     int32_t maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw,
@@ -540,19 +540,19 @@ struct user_stack {
     uint32_t size;
 };
 
-/* <signal.h>'s siginfo_t. What a code does not need is 0. */
+/* <signal.h>'s siginfo_t. Fields that a code does not use are 0. */
 struct user_siginfo {
     int32_t signo, code, error;
-    int32_t sender; /* the process that sent it, or the child that it tells of */
+    int32_t sender; /* the sending process, or the child that it reports */
     uint32_t user;
-    int32_t status; /* of the child: what it exited with, or the signal */
+    int32_t status; /* of the child: its exit status, or the signal */
     uint32_t address, value; /* of a trap; of sigqueue */
 };
 
 /*
- * What lies on the user's stack while a handler runs; a handler is called with a0 = signal, a1 = &info, a2 = the frame,
- * and returns to the trampoline with sp on the frame. sigreturn takes the registers and the mask from it, and nothing
- * else. s1 to s11 are as the handler leaves them: C keeps them.
+ * The frame on the user's stack while a handler runs; a handler is called with a0 = signal, a1 = &info, a2 = the frame,
+ * and returns to the trampoline with sp on the frame. sigreturn restores the registers and the mask from it, and
+ * nothing else. s1 to s11 are as the handler leaves them: C preserves them.
  */
 struct user_sigframe {
     uint32_t pc, ra, sp, gp, tp, t[7], a[8], s0;
@@ -561,8 +561,8 @@ struct user_sigframe {
 };
 
 /*
- * What getcontext writes and setcontext takes: `mask` and of `x`, the registers by their numbers, ra, sp, gp and tp,
- * with the pc for x[0]. The others are up to the code at pc, which finds the structure in a1 (user/lib/context.c).
+ * What getcontext writes and setcontext reads: `mask` and of `x`, the registers by their numbers, ra, sp, gp and tp,
+ * with the pc for x[0]. The others are up to the code at pc, which gets the structure in a1 (user/lib/context.c).
  */
 struct user_context {
     uint32_t flags, link, mask, stack[3];
@@ -581,7 +581,7 @@ struct user_pollfd {
 /* 4.4BSD's struct dirent, with FreeBSD's offset. */
 struct user_dirent {
     uint32_t fileno;
-    uint32_t offset; /* of the entry behind it, for lseek */
+    uint32_t offset; /* of the next entry, for lseek */
     uint16_t reclen;
     uint8_t type, namlen;
     char name[]; /* namlen characters and a 0; reclen is a multiple of 4 */
@@ -607,7 +607,7 @@ struct user_flock {
 };
 
 /*
- * What the network has in use: packets' buffers, with those of the interface, and connections; its address, as in
+ * The network's resources in use: packets' buffers, with those of the interface, and connections; its address, as in
  * struct sockaddr_in.
  */
 struct user_net_status {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #define PATH_SIZE 512
-#define BLOCK 512 /* what st_blocks counts */
+#define BLOCK 512 /* the unit of st_blocks */
 
 static int sums_only, status;
 
@@ -20,7 +20,7 @@ static unsigned long failed(const char *path)
     return 0;
 }
 
-/* Blocks of what is there; prints it if it is a folder, or `named`. */
+/* The blocks of a path; prints them for a folder, or if `named`. */
 static unsigned long used(const char *path, int named)
 {
     struct stat s;

@@ -33,7 +33,7 @@ static _Noreturn void wrong(const char *what)
     exit(WRONG);
 }
 
-/* The words between -exec and its semicolon: where that stands. */
+/* The words between -exec and its semicolon; returns the latter's index. */
 static char **command_end(char **at)
 {
     char **word = at;

@@ -14,14 +14,14 @@
 
 static bool flag[128];
 static regex_t expression;
-static const char *text; /* of one without special characters, which is looked for as it is: many times as fast */
+static const char *text; /* a pattern without special characters, searched literally: many times as fast */
 
 static bool matches(const char *line)
 {
     return text ? strstr(line, text) != 0 : !regexec(&expression, line, 0, 0, 0);
 }
 
-/* Whether a line of the file was what was looked for. */
+/* Whether a line of the file was selected. */
 static bool search(FILE *file, const char *name, bool named)
 {
     static char *line;

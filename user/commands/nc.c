@@ -22,7 +22,7 @@ static int fail(const char *what)
     return -1;
 }
 
-/* A socket bound or connected to the first address that lets it; -1 with a line that says why. */
+/* A socket bound or connected to the first address that accepts it; -1 after printing why. */
 static int open_socket(const char *host, const char *port, int listens)
 {
     struct addrinfo hints = {.ai_flags = listens ? AI_PASSIVE : 0, .ai_family = AF_INET, .ai_socktype = SOCK_STREAM},
@@ -57,7 +57,7 @@ static int take_one(const char *port)
     return fd < 0 ? fail("accept") : fd;
 }
 
-/* What there is to be read on `from` goes to `to`. Bytes, 0 at the end, -1 with a line. */
+/* Copies available input of `from` to `to`. Bytes, 0 at the end, -1 after printing why. */
 static int move(int from, int to)
 {
     ssize_t n = read(from, buffer, sizeof buffer);

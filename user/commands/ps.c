@@ -5,7 +5,7 @@
 
 #include "user/lib/system.h"
 
-#define SPARE 8 /* that come between the two calls */
+#define SPARE 8 /* started between the two calls */
 
 int main(void)
 {

@@ -38,7 +38,7 @@ static unsigned long microseconds(void)
     return (unsigned long)now.tv_sec * 1000000 + (unsigned long)now.tv_nsec / 1000;
 }
 
-/* 0, or 1 with a line that says why. */
+/* 0, or 1 after printing why. */
 static int send_all(int fd, unsigned bytes, unsigned size, unsigned way)
 {
     for (unsigned at = 0; at < bytes;) {
@@ -56,7 +56,7 @@ static int send_all(int fd, unsigned bytes, unsigned size, unsigned way)
     return 0;
 }
 
-/* To the end of what comes: how much, or -1 with a line that says why. */
+/* Reads to the end of the input: the number of bytes, or -1 after printing why. */
 static long receive_all(int fd, unsigned way)
 {
     unsigned at = 0;

@@ -35,8 +35,8 @@
 #define REQUESTS_MOST 10000
 #define TRIES 400
 #define TRY_US 5000
-#define LINGER_US 20000 /* behind the last word: what the kernel has not sent then is lost */
-#define PERIOD 8191     /* of what is in the files: a prime, so that no block is like another */
+#define LINGER_US 20000 /* after the last word: what the kernel has not sent then is lost */
+#define PERIOD 8191     /* of the files' content: a prime, so that no two blocks are alike */
 
 static const struct {
     const char *path;
@@ -48,7 +48,7 @@ static const struct {
              {"/file5m.html", 5 << 20, 1}};
 #define FILES (sizeof files / sizeof *files)
 
-/* What all clients share. */
+/* Shared by all clients. */
 static struct shared {
     unsigned next, connections, retries, wrong;
     unsigned char file[REQUESTS_MOST]; /* of each request, in order */
@@ -83,7 +83,7 @@ static unsigned draw(unsigned below)
     return (unsigned)((state >> 32) * below >> 32);
 }
 
-/* As near to the shares as whole numbers are: those with the largest rest have one more. */
+/* The shares rounded to whole numbers: those with the largest remainders get one more. */
 static void choose_files(void)
 {
     unsigned count[FILES], rest[FILES], given = 0;
@@ -157,7 +157,7 @@ static int wrong(unsigned which, const char *what)
     return 1;
 }
 
-/* The answer to request `which`, and no more unless the connection ends with it. 0, or 1 with a line. */
+/* Reads the answer to request `which`, and no more unless the connection ends with it. 0, or 1 after printing why. */
 static int take_answer(int fd, unsigned which, int last)
 {
     unsigned bytes = files[shared->file[which]].bytes, has = 0;
@@ -266,7 +266,7 @@ static void print_results(unsigned clients)
                    (unsigned long)(of[i].sum / of[i].requests), of[i].most);
 }
 
-/* All `connections` are kept until the last one is there. */
+/* All `connections` stay open until the last one is there. */
 static int gate(unsigned port, int pid, unsigned connections)
 {
     struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port)};

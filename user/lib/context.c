@@ -49,7 +49,7 @@ __asm__(".section .text.ucontext, \"ax\"\n"
                                                                                       lw, "a1") "1: tail with_errno\n"
                                                                                                 ".text\n");
 
-/* In user mode: all registers but x0, which a thread's context may need when it was interrupted. */
+/* In user mode: all registers but x0, as the context of an interrupted thread may need them. */
 #define ALL(do, base)                                                                                                  \
     #do " ra, " AT(1) "(" base "); " #do " sp, " AT(2) "(" base "); " #do " gp, " AT(3) "(" base "); " #do " tp, " AT( \
         4) "(" base                                                                                                    \

@@ -11,8 +11,8 @@
 
 struct __dir {
     int fd;
-    int length, at; /* of what was read last, in bytes */
-    long where;     /* of the entry that comes next */
+    int length, at; /* of the last read, in bytes */
+    long where;     /* of the next entry */
     _Alignas(4) char buffer[BUFFER_SIZE];
 };
 

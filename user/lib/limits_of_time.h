@@ -8,7 +8,7 @@
 
 #include "user/lib/system.h"
 
-/* How long it is until then: 0, ETIMEDOUT: it has been; EINVAL: it is no time. */
+/* The time left until then: 0, ETIMEDOUT: it is past; EINVAL: no valid time. */
 static inline int span_until(clockid_t clock, const struct timespec *until, struct timespec *span)
 {
     struct timespec now;
@@ -24,7 +24,7 @@ static inline int span_until(clockid_t clock, const struct timespec *until, stru
 
 typedef int futex_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2);
 
-/* As futex_wait, by `call`; `until` 0: for ever. 0, EAGAIN, EINTR, ETIMEDOUT, EINVAL. */
+/* As futex_wait, by `call`; `until` 0: no time-out. 0, EAGAIN, EINTR, ETIMEDOUT, EINVAL. */
 static inline int futex_wait_by(futex_call *call, volatile uint32_t *word, uint32_t value, clockid_t clock,
                                 const struct timespec *until)
 {

@@ -6,7 +6,7 @@
 
 struct __lock {
     volatile uint32_t word;
-    volatile uint32_t owner; /* the tp of the thread that has it */
+    volatile uint32_t owner; /* the tp of the holder */
     unsigned depth;
 };
 #endif

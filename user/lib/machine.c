@@ -50,7 +50,7 @@ static struct user_system_info system_info(void)
     return info;
 }
 
-/* What POSIX gives the number of its version. */
+/* The options to which POSIX gives its version number. */
 static bool is_as_in_posix(int name)
 {
     switch (name) {
@@ -77,13 +77,13 @@ static bool is_as_in_posix(int name)
 static bool has_no_value(int name)
 {
     switch (name) {
-    /* what memory alone limits, or nothing does */
+    /* limited by memory alone, or unlimited */
     case _SC_CHILD_MAX:
     case _SC_ATEXIT_MAX:
     case _SC_STREAM_MAX:
     case _SC_THREAD_THREADS_MAX:
     case _SC_SEM_NSEMS_MAX:
-    /* what there is not */
+    /* not supported */
     case _SC_ASYNCHRONOUS_IO:
     case _SC_CPUTIME:
     case _SC_IPV6:
@@ -132,7 +132,7 @@ long sysconf(int name)
     }
     if (is_as_in_posix(name))
         return 200809;
-    return has_no_value(name) ? -1 /* errno stays as it is */ : failed(EINVAL);
+    return has_no_value(name) ? -1 /* errno is unchanged */ : failed(EINVAL);
 }
 
 static long limit_of(int name)
@@ -183,7 +183,7 @@ char *getlogin(void)
     return name;
 }
 
-/* There is no source of chance: runs are the same again. It differs between processes, calls and moments. */
+/* There is no source of entropy: runs repeat. It differs between processes, calls and moments. */
 ssize_t getrandom(void *to, size_t size, unsigned flags)
 {
     static volatile uint32_t count;

@@ -21,7 +21,7 @@ struct found {
     in_port_t port;
 };
 
-/* One more address at the end. */
+/* Appends an address. */
 static int add(struct found *f, in_addr_t address, const char *canonical)
 {
     struct addrinfo *of = calloc(1, sizeof *of + sizeof(struct sockaddr_in));
@@ -44,7 +44,7 @@ static int add(struct found *f, in_addr_t address, const char *canonical)
     return 0;
 }
 
-/* Every line that has the name; EAI_NONAME: there is none. */
+/* Every line with the name; EAI_NONAME: there is none. */
 static int search_hosts(struct found *f, const char *name, int canonical)
 {
     FILE *hosts = fopen(HOSTS, "r");

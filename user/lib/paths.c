@@ -25,7 +25,7 @@ static bool failed(int error)
     return false;
 }
 
-/* The next component of *rest, put behind `to`, which is a path without links. */
+/* Appends the next component of *rest to `to`, a path without links. */
 static bool step(char *to, char *rest, unsigned *links)
 {
     char name[PATH_MAX], text[PATH_MAX], joined[PATH_MAX];
@@ -142,7 +142,7 @@ int lockf(int fd, int how, off_t size)
     }
 }
 
-/* By the piece, up to the first that is not moved whole. */
+/* Piece by piece, up to the first that is not transferred whole. */
 static ssize_t pieces(int fd, const struct iovec *v, int count, off_t offset, bool write)
 {
     ssize_t done = 0;
@@ -151,7 +151,7 @@ static ssize_t pieces(int fd, const struct iovec *v, int count, off_t offset, bo
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        if (!v[i].iov_len && i + 1 < count) /* one call says what is wrong */
+        if (!v[i].iov_len && i + 1 < count) /* one call reports the error */
             continue;
         ssize_t n = write ? pwrite(fd, v[i].iov_base, v[i].iov_len, offset + done)
                           : pread(fd, v[i].iov_base, v[i].iov_len, offset + done);

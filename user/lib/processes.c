@@ -19,7 +19,7 @@
 
 #define PATH_DEFAULT "/bin:/"
 
-/* What pthread_atfork was given, the last first. */
+/* The handlers of pthread_atfork, the last first. */
 static struct at_fork {
     struct at_fork *next, *before_it;
     void (*before)(void), (*in_parent)(void), (*in_child)(void);
@@ -57,7 +57,7 @@ pid_t fork(void)
     return id;
 }
 
-/* The child runs on its parent's stack until it calls execve or _exit: it must not return into what called vfork. */
+/* The child runs on its parent's stack until execve or _exit: it must not return to vfork's caller. */
 __attribute__((naked)) pid_t vfork(void)
 {
     __asm__("li a7, %0\n ecall\n bltz a0, 1f\n ret\n1: tail with_errno" ::"i"(SYS_VFORK));
@@ -73,7 +73,7 @@ int execv(const char *path, char *const argv[])
     return execve(path, argv, environ);
 }
 
-/* What is no program is a script for the shell. */
+/* A file that is no program is a script for the shell. */
 static void execute_script(const char *path, char *const argv[], char *const envp[])
 {
     unsigned n = 0;
@@ -129,7 +129,7 @@ int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* The words from `first` on, with their final 0; `last` is behind it then. */
+/* The words from `first` on, with their final 0; `last` points past it then. */
 #define GATHER(argv, first, last)                 \
     unsigned words = 1;                           \
     va_start(last, first);                        \
@@ -240,7 +240,7 @@ int system(const char *command)
     return status;
 }
 
-/* The child of a stream that popen gave. */
+/* The child of a stream from popen. */
 struct piped {
     FILE *stream;
     pid_t id;

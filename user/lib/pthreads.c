@@ -28,23 +28,23 @@ struct pthread {
     void *argument, *result;
     volatile uint32_t fate; /* enum fate */
     volatile uint32_t left; /* 1: it has left its stack for good; pthread_join waits for that */
-    SLIST_ENTRY(pthread) link; /* of those that have ended and were detached */
+    SLIST_ENTRY(pthread) link; /* of the list of ended detached threads */
 };
 
 static struct pthread first_thread;
 static __thread struct pthread *this_thread; /* 0: the first */
 static __thread struct {
     void *value;
-    uint32_t born; /* of the key that it was stored under */
+    uint32_t born; /* of its key when it was stored */
 } values[PTHREAD_KEYS_MAX];
 
 static __thread struct __cleanup *cleanups;
 
-static volatile uint32_t guard; /* a futex lock: what follows */
+static volatile uint32_t guard; /* a futex lock: guards what follows */
 static SLIST_HEAD(pthread_list, pthread) leaving;
 static struct {
     bool used;
-    uint32_t born; /* tells it from earlier keys of the same number */
+    uint32_t born; /* distinguishes it from earlier keys of the same number */
     void (*destructor)(void *);
 } keys[PTHREAD_KEYS_MAX];
 
@@ -81,7 +81,7 @@ static void give_back_detached(void)
         give_back(t);
 }
 
-/* Says that the stack is free and ends, without touching the stack: `left` may be gone before its waiters are woken. */
+/* Marks the stack free and ends, without touching it: `left` may be unmapped before its waiters are woken. */
 __attribute__((naked, noreturn)) static void leave(volatile uint32_t *left)
 {
     (void)left; /* in a0 */
@@ -149,10 +149,10 @@ _Noreturn void pthread_exit(void *result)
 
 static void thread_main(struct pthread *t)
 {
-    /* t lies behind the thread's variables. */
+    /* t is behind the thread's variables. */
     __asm__ volatile("mv tp, %0" ::"r"((char *)t - thread_local_size()));
     this_thread = t;
-    t->id = system_call(SYS_GETTID, 0, 0, 0); /* its creator may not have been told yet */
+    t->id = system_call(SYS_GETTID, 0, 0, 0); /* its creator may not have it yet */
     pthread_exit(t->fn(t->argument));
 }
 
@@ -176,7 +176,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
                           .fate = attributes && attributes->detached ? DETACHED : JOINABLE};
     char *own = (char *)t - thread_local_size();
     thread_local_init(own);
-    *thread = t; /* before it runs: it may be detached and gone when we are back */
+    *thread = t; /* before it runs: it may be detached and gone when the call returns */
     __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED);
     int id = system_call(SYS_THREAD_SPAWN, (uint32_t)thread_main, (uint32_t)t, (uint32_t)own);
     if (id < 0) {
@@ -207,7 +207,7 @@ int pthread_detach(pthread_t t)
     uint32_t fate = __atomic_exchange_n(&t->fate, DETACHED, __ATOMIC_ACQ_REL);
     if (fate == DETACHED)
         return EINVAL;
-    if (fate == ENDED) { /* it will not see it */
+    if (fate == ENDED) { /* it will not see the change */
         while (!__atomic_load_n(&t->left, __ATOMIC_ACQUIRE))
             futex_wait(&t->left, 0, 0);
         give_back(t);
@@ -309,7 +309,7 @@ static uint32_t self_tp(void)
     return (uint32_t)__builtin_thread_pointer();
 }
 
-/* `until` 0: for ever. */
+/* `until` 0: no time-out. */
 static int lock_until(pthread_mutex_t *m, const struct timespec *until)
 {
     if (m->type != PTHREAD_MUTEX_NORMAL && m->owner == self_tp()) {
@@ -395,7 +395,7 @@ int pthread_cond_destroy(pthread_cond_t *c)
     return 0;
 }
 
-/* `limit`: a span of time, or 0 for ever. */
+/* `limit`: a relative time, or 0 for no time-out. */
 static int wait_for(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *limit)
 {
     uint32_t sequence = __atomic_load_n(&c->sequence, __ATOMIC_SEQ_CST), depth = m->depth;

@@ -5,7 +5,7 @@
 #include "user/lib/limits_of_time.h"
 #include "user/lib/system.h"
 
-#define WRITER 0x80000000u /* of `state`: a writer has it; else the number of readers */
+#define WRITER 0x80000000u /* of `state`: a writer holds it; else the number of readers */
 
 int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a)
 {
@@ -35,7 +35,7 @@ static int try_change(pthread_rwlock_t *l, bool write)
 {
     uint32_t was = l->state;
     for (;;) {
-        if (write ? was != 0 : was & WRITER || l->writers) /* a writer that waits is not to wait for ever */
+        if (write ? was != 0 : was & WRITER || l->writers) /* a waiting writer must not starve */
             return EBUSY;
         if (!write && was == WRITER - 1)
             return EAGAIN;
@@ -45,7 +45,7 @@ static int try_change(pthread_rwlock_t *l, bool write)
     }
 }
 
-/* `until` 0: for ever. */
+/* `until` 0: no time-out. */
 static int lock(pthread_rwlock_t *l, bool write, const struct timespec *until)
 {
     int error;
@@ -129,7 +129,7 @@ int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, u
 
 int pthread_barrier_destroy(pthread_barrier_t *b)
 {
-    while (b->leaving) /* the last threads are on their way out of it */
+    while (b->leaving) /* the last round's threads are still leaving it */
         yield();
     return b->here ? EBUSY : 0;
 }
@@ -167,7 +167,7 @@ int pthread_spin_trylock(pthread_spinlock_t *l)
     return __atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE) ? EBUSY : 0;
 }
 
-/* The thread that has it may have to run on this hart. */
+/* The holder may have to run on this hart. */
 int pthread_spin_lock(pthread_spinlock_t *l)
 {
     while (pthread_spin_trylock(l))

@@ -8,7 +8,7 @@
 _Static_assert(sizeof(struct sigaction) == sizeof(struct user_sigaction), "the kernel reads struct sigaction");
 _Static_assert(sizeof(siginfo_t) == sizeof(struct user_siginfo), "the kernel writes siginfo_t");
 
-/* Where a handler returns to, with sp as the kernel gave it. */
+/* Handlers return here, with sp as the kernel set it. */
 __attribute__((naked)) static void trampoline(void)
 {
     __asm__("mv a0, sp\n li a7, %0\n ecall" ::"i"(SYS_SIGRETURN));
@@ -20,7 +20,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
         system_call6(SYS_SIGACTION, (uint32_t)number, (uint32_t)action, (uint32_t)old, (uint32_t)trampoline, 0, 0));
 }
 
-/* BSD's: the handler stays, and calls that it interrupts go on. */
+/* BSD's: the handler stays installed, and interrupted calls restart. */
 _sig_func_ptr signal(int number, _sig_func_ptr handler)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
@@ -85,7 +85,7 @@ int sigwaitinfo(const sigset_t *set, siginfo_t *to)
     return sigtimedwait(set, to, 0);
 }
 
-/* POSIX: it gives the error. */
+/* POSIX: it returns the error. */
 int sigwait(const sigset_t *set, int *number)
 {
     int result;

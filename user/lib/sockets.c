@@ -103,7 +103,7 @@ ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr
                                     word(of_address)));
 }
 
-/* Four numbers with points between, decimal. */
+/* Four decimal numbers separated by dots. */
 int inet_aton(const char *text, struct in_addr *to)
 {
     uint32_t address = 0;

@@ -61,7 +61,7 @@ static int prepare(const struct __posix_spawnattr *a, const struct __posix_spawn
     if (a && a->flags & POSIX_SPAWN_SETPGROUP && setpgid(0, a->group))
         return errno;
     struct sigaction action = {.sa_handler = SIG_DFL}, was;
-    for (int n = 1; n < NSIG; n++) { /* the handlers are the parent's, and must not run here */
+    for (int n = 1; n < NSIG; n++) { /* the parent's handlers must not run here */
         bool wanted = a && a->flags & POSIX_SPAWN_SETSIGDEF && sigismember(&a->defaults, n);
         if (!sigaction(n, 0, &was) && (wanted || (was.sa_handler != SIG_IGN && was.sa_handler != SIG_DFL)))
             sigaction(n, &action, 0);

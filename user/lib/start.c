@@ -12,8 +12,8 @@ extern void (*const _init_begin[])(void), (*const _init_end[])(void);
 extern char **environ;
 
 /*
- * What the C library has too, and calls itself: named here, where each program begins, it is taken from this library.
- * The linker drops the table.
+ * Functions that the C library has too, and calls itself: named here, where each program begins, they are linked from
+ * this library. The linker drops the table.
  */
 __attribute__((used)) static void (*const ours[])(void) = {(void (*)(void))fdopen, (void (*)(void))raise,
                                                            (void (*)(void))__retarget_lock_init};

@@ -21,7 +21,7 @@ struct stream {
 };
 
 static LIST_HEAD(, stream) streams;
-static volatile uint32_t guard; /* a futex lock: the list */
+static volatile uint32_t guard; /* a futex lock: guards the list */
 
 int __posix_sflags(const char *mode, int *open_flags); /* picolibc's: the stream's flags for fopen's mode, or 0 */
 

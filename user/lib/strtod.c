@@ -14,7 +14,7 @@
 #define MOST_EXPONENT 100000 /* beyond all that a type has, far below what overflows */
 
 struct hexadecimal {
-    uint64_t mantissa; /* its last bit is also set for what found no room */
+    uint64_t mantissa; /* its last bit is sticky: set for the bits that found no room */
     int exponent;
     bool negative;
 };
@@ -26,7 +26,7 @@ static int digit(char c)
                                        : tolower((unsigned char)c) - 'a' + 10;
 }
 
-/* Behind the exponent that begins at `text`, or `text` if there is none. */
+/* The end of the exponent that begins at `text`, or `text` if there is none. */
 static const char *exponent(const char *text, int *e)
 {
     const char *at = text + 1;
@@ -43,7 +43,7 @@ static const char *exponent(const char *text, int *e)
     return at;
 }
 
-/* Behind the number, or 0 if `text` has no hexadecimal one. */
+/* The end of the number, or 0 if `text` has no hexadecimal one. */
 static const char *parse(const char *text, struct hexadecimal *h)
 {
     while (isspace((unsigned char)*text))
@@ -68,7 +68,7 @@ static const char *parse(const char *text, struct hexadecimal *h)
     return exponent(text, &h->exponent);
 }
 
-/* A number so small that it loses bits is rounded but once: all that it loses is in the last one that stays. */
+/* A denormal number is rounded only once: all lost bits are in the last one kept. */
 static uint64_t shortened(struct hexadecimal *h, int least)
 {
     int lost = least - h->exponent;
@@ -80,7 +80,7 @@ static uint64_t shortened(struct hexadecimal *h, int least)
     return h->mantissa >> lost | !!(h->mantissa << (64 - lost));
 }
 
-/* As `type` has it; of its smallest numbers two bits more than stay are kept. */
+/* Rounded to `type`; its denormals keep two extra bits. */
 #define DEFINE(name, type, scale, huge, least)                          \
     type __real_##name(const char *restrict text, char **restrict end); \
     type __wrap_##name(const char *restrict text, char **restrict end); \

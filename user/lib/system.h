@@ -13,7 +13,7 @@
 int system_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2);
 int system_call6(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t a4, uint32_t a5);
 
-/* -1 with errno set for minus an error number, else the result: what POSIX wants of a call. */
+/* -1 with errno set for minus an error number, else the result: as POSIX requires of a call. */
 int with_errno(int result);
 
 int spawn(const char *name, const char *const *argv);
@@ -24,7 +24,7 @@ uint64_t nanoseconds_now(void);
 int futex_wait(volatile uint32_t *word, uint32_t value, uint32_t limit_nanoseconds); /* limit 0: none */
 int futex_wake(volatile uint32_t *word, uint32_t most);
 
-/* Runs fn(arg) in a thread with `size` bytes of stack at `stack`; it ends when fn returns. Gives its id. */
+/* Runs fn(arg) in a thread with `size` bytes of stack at `stack`; it ends when fn returns. Returns its id. */
 int thread_start(void (*fn)(void *), void *arg, void *stack, uint32_t size);
 
 static inline uint32_t cycles(void)

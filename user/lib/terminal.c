@@ -45,7 +45,7 @@ int tcflow(int fd, int action)
 {
     if (action == TCOOFF || action == TCOON)
         return ioctl(fd, action == TCOOFF ? TIOCSTOP : TIOCSTART);
-    errno = EINVAL; /* the far end is told to wait by RTS alone */
+    errno = EINVAL; /* only RTS makes the far end wait */
     return -1;
 }
 
@@ -59,7 +59,7 @@ int tcflush(int fd, int which)
 
 int tcsendbreak(int fd, int duration)
 {
-    (void)duration; /* a line that cannot send one leaves it */
+    (void)duration; /* a line that cannot send a break ignores it */
     return isatty(fd) ? 0 : -1;
 }
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 extern const char _thread_local_begin[];
-extern char _thread_local_data[], _thread_local_size[]; /* bytes that have values, and all: the symbols' addresses */
+extern char _thread_local_data[], _thread_local_size[]; /* initialised bytes, and all: the symbols' addresses */
 
 #define THREAD_LOCAL_ALIGNMENT 16u
 
-extern volatile uint32_t thread_count; /* of POSIX's threads, the first among them: the last that ends is exit(0) */
+extern volatile uint32_t thread_count; /* of POSIX's threads, with the first: the end of the last is exit(0) */
 
 static inline uint32_t thread_local_size(void)
 {

@@ -12,13 +12,13 @@
 #include "user/lib/futex_lock.h"
 
 #define NANOSECONDS 1000000000ull
-#define IDS_MOST 0x10000u /* of the kernel's timers: no address of a struct is below */
+#define IDS_MOST 0x10000u /* of the kernel's timers: below all addresses of structs */
 
 struct thread_timer {
-    volatile uint32_t lock;    /* a futex lock: what follows */
+    volatile uint32_t lock;    /* a futex lock: guards what follows */
     volatile uint32_t changes; /* what its thread sleeps on */
     clockid_t clock;
-    uint64_t due, interval; /* nanoseconds; due 0: it does not run */
+    uint64_t due, interval; /* nanoseconds; due 0: disarmed */
     int overruns;
     bool deleted;
     void (*fn)(union sigval value);
@@ -63,7 +63,7 @@ static void *notify(void *arg)
     return 0;
 }
 
-/* A thread of its own for each call, as POSIX has it. */
+/* A separate thread for each call, as in POSIX. */
 static void call_function(const struct thread_timer *t)
 {
     pthread_t thread;
@@ -149,7 +149,7 @@ int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *rest
     return 0;
 }
 
-/* Its thread goes on for it to be freed. */
+/* Its thread wakes and frees it. */
 static int changed(struct thread_timer *t)
 {
     t->changes++;
@@ -168,7 +168,7 @@ int timer_delete(timer_t timer)
     return changed(t);
 }
 
-/* With its lock. */
+/* With its lock held. */
 static struct itimerspec shown(const struct thread_timer *t)
 {
     uint64_t now = now_of(t->clock);

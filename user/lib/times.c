@@ -79,7 +79,7 @@ unsigned alarm(unsigned seconds)
     return (unsigned)old.it_value.tv_sec + !!old.it_value.tv_usec;
 }
 
-/* In microseconds, as the result is. */
+/* In microseconds, like the result. */
 useconds_t ualarm(useconds_t value, useconds_t interval)
 {
     struct itimerval new = {.it_value = {.tv_sec = value / MICROSECONDS, .tv_usec = (long)(value % MICROSECONDS)},

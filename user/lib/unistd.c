@@ -237,7 +237,7 @@ int select(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, struct t
                                     (uint32_t)limit, 0));
 }
 
-/* `call` with a mask of signals of its own, which is there while it waits, and no longer. */
+/* `call` with its own signal mask, only while it waits. */
 static int masked(const sigset_t *mask, unsigned number, const uint32_t *a)
 {
     return with_errno(cancel_point(SYS_MASKED, (uint32_t)mask, number, (uint32_t)a));
@@ -263,7 +263,7 @@ int pselect(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, const s
     return masked(mask, SYS_SELECT, a);
 }
 
-/* As long as the limit, or up to a millisecond longer. */
+/* The limit, rounded up to a millisecond. */
 int ppoll(struct pollfd *of, nfds_t count, const struct timespec *limit, const sigset_t *mask)
 {
     int milliseconds = -1;
@@ -290,7 +290,7 @@ char *getcwd(char *to, size_t size)
     return with_errno(system_call(SYS_GETCWD, (uint32_t)to, size, 0)) < 0 ? 0 : to;
 }
 
-/* There is one user, and it may do everything. */
+/* The only user is the superuser. */
 static int to_itself(int id)
 {
     if (!id)

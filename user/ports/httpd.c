@@ -49,12 +49,12 @@ struct counts {
     unsigned long long bytes;
 };
 
-/* A request, as far as it has come. */
+/* A request, as far as received. */
 struct request {
     char url[URL_MOST + 1], name[16], value[32]; /* of a field: the first of its characters */
     unsigned url_length, name_length, value_length, hosts, head, body;
-    int status;     /* what is wrong with it, or 0 */
-    int begun;      /* some of it has come, */
+    int status;     /* its error status, or 0 */
+    int begun;      /* part of it is received, */
     int has_head;   /* all of its fields, */
     int wants_100;  /* and its body waits for an interim answer */
     int keeps, head_only;
@@ -149,7 +149,7 @@ static int send_all(const char *from, size_t length)
     return 1;
 }
 
-/* Where what `url` names is below the folder: `path` has at least its length and 2. 0, or a status. */
+/* The path below the folder that `url` names: `path` has at least its length and 2. 0, or a status. */
 static int path_of(const char *url, char *path)
 {
     if (*url != '/') { /* absolute-form (RFC 9112, 3.2.2) */
@@ -172,7 +172,7 @@ static int path_of(const char *url, char *path)
             if (!strchr("0123456789abcdefABCDEF", digits[0]) || !digits[1])
                 return 400;
             long code = strtol(digits, &end, 16);
-            if (*end || !code || code == '/') /* a slash that separates nothing: no file has it in its name */
+            if (*end || !code || code == '/') /* an escaped slash: no file has it in its name */
                 return 400;
             *to++ = (char)code;
             at += 2;
@@ -217,7 +217,7 @@ static const char *connection_field(void)
     return c.request.keeps ? "keep-alive" : "close";
 }
 
-/* An answer without a file: whether the connection goes on. */
+/* An answer without a file: returns whether the connection stays open. */
 static int answer_status(int status, const char *more)
 {
     char text[64];
@@ -235,7 +235,7 @@ static int answer_folder(void)
     const char *path = c.request.url;
     if (*path != '/')
         path = strchr(strstr(path, "://") + 3, '/');
-    while (path[1] == '/') /* else what follows two slashes would be a host */
+    while (path[1] == '/') /* else the part after two slashes would be a host */
         path++;
     char field[URL_MOST + 32];
     size_t length = strcspn(path, "?#");
@@ -255,7 +255,7 @@ static int answer_file(const char *path, int fd, off_t size)
     for (left = c.request.head_only ? 0 : left;;) { /* the head goes with the first of the file */
         size_t room = sizeof output - filled, most = left < room ? (size_t)left : room;
         ssize_t n = most ? read(fd, output + filled, most) : 0;
-        if (n < 0 || (most && !n)) /* shorter than it was: the client sees that the rest is missing */
+        if (n < 0 || (most && !n)) /* the file was truncated: the client sees that the rest is missing */
             return 0;
         if (!send_all(output, filled + (size_t)n))
             return 0;
@@ -291,7 +291,7 @@ static int answer(void)
     return goes_on;
 }
 
-/* What llhttp calls. A callback that fails ends the request. */
+/* llhttp's callbacks. A failing one ends the request. */
 
 static int message_begins(llhttp_t *parser)
 {
@@ -317,7 +317,7 @@ static int url_comes(llhttp_t *parser, const char *at, size_t length)
     return 0;
 }
 
-/* More of a field's name or value has come, of which the first is kept. */
+/* Another part of a field's name or value; only the first characters are kept. */
 static int field_comes(char *to, unsigned *has, unsigned room, const char *at, size_t length)
 {
     for (size_t i = 0; i < length && *has < room - 1; i++)
@@ -365,7 +365,7 @@ static int head_ends(llhttp_t *parser)
         return fail(400); /* RFC 9112, 3.2 */
     if (parser->content_length > BODY_MOST)
         return fail(413);
-    parser->upgrade = 0; /* not done, so the request is an ordinary one (RFC 9110, 7.8) */
+    parser->upgrade = 0; /* not supported, so the request is an ordinary one (RFC 9110, 7.8) */
     if (parser->method != HTTP_GET && parser->method != HTTP_HEAD)
         c.request.status = 405;
     else if (c.request.wants_100 && parser->http_minor && !send_all("HTTP/1.1 100 Continue\r\n\r\n", 25))
@@ -386,7 +386,7 @@ static int body_comes(llhttp_t *parser, const char *at, size_t length)
 static int message_ends(llhttp_t *parser)
 {
     c.request.keeps = llhttp_should_keep_alive(parser);
-    if (c.request.keeps && !c.sends_at_once) { /* else the end of an answer waits until what is before it has come */
+    if (c.request.keeps && !c.sends_at_once) { /* else the end of an answer waits for earlier data's acknowledgement */
         int on = 1;
         c.sends_at_once = !setsockopt(c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
@@ -419,7 +419,7 @@ static void refuse(int status)
 
 static void serve(void)
 {
-    size_t came = 0; /* bytes of the request that comes */
+    size_t came = 0; /* bytes of the current request */
     long end = now_ms() + milliseconds;
     c.sends_at_once = 0;
     llhttp_init(&c.parser, HTTP_REQUEST, &settings);
@@ -533,7 +533,7 @@ static int print_counts(long workers, unsigned long died)
     return fflush(stdout) ? failed("output") : 0;
 }
 
-/* Until a signal ends it; `mask` is that of workers. */
+/* Runs until a signal ends it; `mask` is that of workers. */
 static int keep_workers(int listening, long workers, const sigset_t *waited, const sigset_t *mask)
 {
     static pid_t worker[WORKERS_MOST];

@@ -69,7 +69,7 @@ static void bad_arguments(void)
     memset(text, 'x', sizeof text - 1);
     CHECK(spawn("hello", many) == -E2BIG);
     static char rest[USER_ARGUMENTS_MOST / 2];
-    const char *all[] = {text, rest, "", 0}; /* with their final 0s, of which the last has just room */
+    const char *all[] = {text, rest, "", 0}; /* with their final 0s, the last of which just fits */
     memset(rest, 'y', sizeof rest - 3);
     int id = spawn("status", all);
     CHECK(id > 0 && wait_child(0) == id);
@@ -134,7 +134,7 @@ static void processes(void)
 
 static volatile uint32_t shared_address;
 
-/* Another process of this program waits at the same address of its own memory: it is not this one's to wake. */
+/* Another process of this program waits at the same address of its own memory: this one must not wake it. */
 static void futex_of_another_process(void)
 {
     int id = spawn("calls", (const char *[]){"calls", "waits", 0}), status;
@@ -144,7 +144,7 @@ static void futex_of_another_process(void)
     CHECK(wait_child(&status) == id && status == 0);
 }
 
-/* Pages that others have used come back empty. */
+/* Pages that others have used are zero-filled again. */
 static void used_memory(void)
 {
     enum { BYTES = 60000 };

@@ -9,7 +9,7 @@
 
 #include "user/lib/system.h"
 
-#define KERNEL MAIN_RAM_BASE /* where the kernel lies, physically */
+#define KERNEL MAIN_RAM_BASE /* the kernel's physical address */
 #define CLINT CLINT_BASE
 
 static const uint32_t in_rodata = 0x00008067; /* ret */

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     state = (strtoul(argv[1], 0, 0) + 1) * 2654435761u;
     unsigned threads = 1 + below(MOST);
     kind = below(KINDS);
-    begin = cycles() + 8000; /* by then most have started, if there are harts for them */
+    begin = cycles() + 8000; /* most have started by then, if there are harts for them */
     for (unsigned i = 0; i <= threads; i++)
         at[i] = below(8) ? below(600) : below(8000);
     for (unsigned i = 1; i <= threads; i++)

@@ -11,8 +11,8 @@
 #define MOST 80
 #define STACK 256
 #define TURNS 3
-#define FEW 16 /* programs are tried, too, if there is room for no more: each takes a while to load */
-#define STAY_NANOSECONDS 45000000 /* in which all can be started */
+#define FEW 16 /* programs are tried, too, if there is no more room than this: each takes a while to load */
+#define STAY_NANOSECONDS 45000000 /* enough to start all */
 
 static uint8_t stack[MOST][STACK] __attribute__((aligned(16)));
 static volatile uint32_t may_end, ended;
@@ -25,7 +25,7 @@ static void waits(void *arg)
     __atomic_fetch_add(&ended, 1, __ATOMIC_RELEASE);
 }
 
-/* How many threads could be started; 0 if it was not for want of room that there are no more. */
+/* How many threads could be started; 0 if lack of room was not the reason for the end. */
 static unsigned threads(void)
 {
     unsigned n = 0;
@@ -39,7 +39,7 @@ static unsigned threads(void)
     futex_wake(&may_end, MOST);
     while (ended < n)
         yield();
-    sleep_for(0, 20000000); /* the last of them have given the signal, and are about to end */
+    sleep_for(0, 20000000); /* the last of them have signalled, and are about to end */
     return id == -EAGAIN && program == -EAGAIN ? n : 0;
 }
 

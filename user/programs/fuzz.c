@@ -24,7 +24,7 @@ static uint32_t pointer(void)
     return kind < ODD_POINTERS ? odd_pointer(kind) : (uint32_t)&buffer[below(16)];
 }
 
-/* The address of a time, seldom one that is bad or too long to see its end. */
+/* The address of a time, seldom a bad one or one too long to see its end. */
 static uint32_t duration(void)
 {
     static struct user_timespec t;
@@ -34,7 +34,7 @@ static uint32_t duration(void)
     return below(16) ? (uint32_t)&t : pointer();
 }
 
-/* What lies in the buffer is pointers, small times and words, some of them from the last calls. */
+/* The buffer holds pointers, small times and words, some of them from the last calls. */
 static void scramble(void)
 {
     buffer[below(16)] = below(2) ? pointer() : below(4) ? below(3) : number();

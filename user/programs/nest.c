@@ -24,7 +24,7 @@ static _Noreturn void leave(void)
         system_call(SYS_EXIT, 0, 0, 0);
 }
 
-/* In the first child: another one in each, or the end is told. Each ends after those behind it. */
+/* In the first child: each makes another one, or reports the end. Each ends after its descendants. */
 static _Noreturn void go_deeper(int to)
 {
     int depth = 1, id;

@@ -20,7 +20,7 @@
 #define PORT 7
 #define CLIENTS_MOST 8
 #define PIECE 3000
-#define WAITS 150 /* of 20 ms: a first loss is mended in 1.5 s */
+#define WAITS 150 /* of 20 ms: a first loss is repaired in 1.5 s */
 
 static volatile unsigned connections, bytes, resets, wrong, serving;
 static unsigned rounds = 4, clients = 3;
@@ -43,7 +43,7 @@ static void say(const char *what)
     wrong = 1;
 }
 
-/* What an end may meet that the other one has closed, shut down or reset. */
+/* The errors possible after the other end has closed, shut down or reset. */
 static int is_an_end(int error)
 {
     return error == EPIPE || error == ECONNRESET || error == ECONNREFUSED || error == ECONNABORTED || error == ENOTCONN;
@@ -73,7 +73,7 @@ static void send_some(int fd, unsigned most, unsigned way)
     }
 }
 
-/* From byte `at` to the end, or up to byte `most`; how many have come in all. */
+/* Receives from byte `at` to the end, or up to byte `most`; returns how many came in all. */
 static unsigned receive_some(int fd, unsigned at, unsigned most, unsigned way)
 {
     unsigned char piece[PIECE];
@@ -99,7 +99,7 @@ struct end {
     unsigned seed, most;
 };
 
-/* Says when it has sent all: a client that has sent all, too, would wait for more. */
+/* Reports when it has sent all: a client that has sent all, too, would wait for more. */
 static void *send_side(void *arg)
 {
     const struct end *e = arg;
@@ -108,7 +108,7 @@ static void *send_side(void *arg)
     return 0;
 }
 
-/* One connection of the server's: it sends and receives at once, and goes when both are over, or before. */
+/* One connection of the server: sends and receives at once, and ends when both are done, or before. */
 static void *serve(void *arg)
 {
     struct end e = {(int)(intptr_t)arg, (unsigned)(intptr_t)arg * 77, 0};
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < clients; i++)
         pthread_join(of[i], 0);
     unsigned tries = 0;
-    do { /* what is not acknowledged is sent again for a while */
+    do { /* unacknowledged data is retransmitted for a while */
         usleep(20000);
         after = counted();
     } while ((serving || after.mbufs > before.mbufs) && ++tries < WAITS);

@@ -49,7 +49,7 @@ static void work(void *arg)
         piece = MIN(file_bytes - at, sizeof zeros);
         nnb_write(0, n->fd, zeros, piece);
     }
-    nnb_random_read(n); /* what fork shares is copied now */
+    nnb_random_read(n); /* copy-on-write pages are copied now */
     __atomic_fetch_add(&shared->there, 1, __ATOMIC_SEQ_CST);
     while (read(commands[i][0], &test, 1) == 1 && test) {
         uint32_t turn = shared->go;
@@ -71,7 +71,7 @@ static void command(uint32_t i, uint8_t test)
 
 static void run_test(uint8_t test, uint32_t count, const char *harts)
 {
-    sync(); /* what was before it is not the test's */
+    sync(); /* earlier writes do not belong to the test */
     shared->ready = 0;
     shared->left = count;
     for (uint32_t i = 0; i < count; i++)
@@ -92,7 +92,7 @@ static void run_test(uint8_t test, uint32_t count, const char *harts)
     fflush(stdout);
 }
 
-/* The numbers of a list with commas between. */
+/* The numbers of a comma-separated list. */
 static unsigned numbers(char *text, uint32_t *to, unsigned room)
 {
     unsigned n = 0;

@@ -34,7 +34,7 @@ struct nnb_scale {
     uint32_t average, loops, calls, reads;
 };
 
-/* A place in the file that a piece fits behind, at a multiple of a piece. */
+/* An offset in the file with room for a piece, a multiple of a piece. */
 static inline uint32_t nnb_place(struct nnb *n)
 {
     n->random = n->random * 1664525 + 1013904223;

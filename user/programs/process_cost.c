@@ -19,7 +19,7 @@
 
 #define SAMPLES 21
 #define FEW 5
-#define ROUND 20 /* steps around the processes that are measured at once */
+#define ROUND 20 /* steps around the processes per measurement */
 
 static uint32_t sample[SAMPLES];
 static uint8_t stack[1024] __attribute__((aligned(16)));

@@ -158,7 +158,7 @@ static void executes_in_thread(void *arg)
     leave(1);
 }
 
-/* execve of a process with several threads: only the caller goes on, with the process's id. */
+/* execve of a process with several threads: only the caller continues, with the process's id. */
 static void executes_alone(void)
 {
     for (int which = 0; which < 2; which++) {
@@ -207,7 +207,7 @@ static void lends(void *arg)
     call(SYS_THREAD_EXIT, 0);
 }
 
-/* A signal that was meant for a thread that masks it then is another's, which sleeps. */
+/* A signal for a thread that then masks it goes to another one, which sleeps. */
 static void passes_on(void)
 {
     handle(USER_SIGUSR1, awaits_second, USER_SA_RESTART, 1u << USER_SIGUSR2);
@@ -287,7 +287,7 @@ static void groups(void)
     }
     CHECK(wait_for(id) == 4 << 8);
     id = call(SYS_FORK, 0);
-    if (!id) { /* not while its group has others: they would be of two sessions */
+    if (!id) { /* not while its group has others: the group would span two sessions */
         int mine = call(SYS_GETPID, 0);
         bool ok = call(SYS_SETPGID, 0, 0) == 0;
         int other = call(SYS_FORK, 0);
@@ -325,7 +325,7 @@ static void nests(int signal, struct user_siginfo *info, struct user_sigframe *f
     depth--;
 }
 
-/* Registers are as they were, for what the compiler keeps anywhere. */
+/* All registers are preserved, wherever the compiler keeps values. */
 static uint32_t registers_stay(void)
 {
     uint32_t sum = 0, x = 12345;
@@ -390,7 +390,7 @@ static void ends_by_signals(void)
         CHECK(call(SYS_KILL, id, ends[i]) == 0 && wait_for(id) == ends[i]);
     }
     int id = call(SYS_FORK, 0);
-    if (!id) { /* what is ignored stays so over execve, what is handled does not */
+    if (!id) { /* ignored signals stay so over execve, handled ones do not */
         static const char *const argv[] = {"processes", "sleep", 0};
         handle(USER_SIGHUP, IGNORE, 0, 0);
         handle(USER_SIGTERM, count, 0, 0);
@@ -432,7 +432,7 @@ static void stops_that_end(void)
     }
     CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGSTOP << 8 | USER_WSTOPPED));
     call(SYS_KILL, id, USER_SIGCONT);
-    CHECK(wait_for(id) == 0); /* that it was stopped is over */
+    CHECK(wait_for(id) == 0); /* the stop is no longer reported */
 }
 
 static void stops_while_it_waits(void)
@@ -443,7 +443,7 @@ static void stops_while_it_waits(void)
     id = call(SYS_FORK, 0);
     if (!id) {
         struct user_pollfd one = {fd[0], USER_POLLIN, 0};
-        leave(call(SYS_POLL, &one, 1, -1) == 1 ? 0 : 1); /* goes on waiting */
+        leave(call(SYS_POLL, &one, 1, -1) == 1 ? 0 : 1); /* continues to wait */
     }
     sleep_for(0, 2 * MILLISECOND);
     call(SYS_KILL, id, USER_SIGSTOP);
@@ -469,7 +469,7 @@ static void stops(void)
     uint32_t before = *shared;
     sleep_for(0, 2 * MILLISECOND);
     CHECK(*shared == before);
-    call(SYS_KILL, id, USER_SIGTERM); /* waits until it goes on */
+    call(SYS_KILL, id, USER_SIGTERM); /* pending until it continues */
     CHECK(call(SYS_WAIT4, id, &status, USER_WNOHANG, 0) == 0);
     call(SYS_KILL, id, USER_SIGCONT);
     CHECK(wait_for(id) == USER_SIGTERM);
@@ -500,7 +500,7 @@ static void set_alarm(uint32_t milliseconds, uint32_t interval)
     call(SYS_SETITIMER, USER_ITIMER_REAL, &timer, 0);
 }
 
-/* Which calls a signal interrupts, and which go on. */
+/* Which calls a signal interrupts, and which restart. */
 static void interrupts(void)
 {
     int fd[2], status;
@@ -514,7 +514,7 @@ static void interrupts(void)
     struct user_timespec long_time = {1, 0, 0}, rest = {0, 0, 0};
     CHECK(call(SYS_NANOSLEEP, &long_time, &rest) == -EINTR && caught == 2);
     CHECK(rest.seconds == 0 && rest.nanoseconds > 900000000);
-    for (unsigned i = 0; i < 5; i++) { /* what was slept and what is left are not more than was asked for */
+    for (unsigned i = 0; i < 5; i++) { /* time slept and time left are no more than requested */
         struct user_timespec pause = {0, 9 * MILLISECOND, 0};
         uint64_t begin = nanoseconds_now();
         set_alarm(1 + i, 0);
@@ -552,7 +552,7 @@ static void interrupts(void)
     handle(USER_SIGALRM, DEFAULT, 0, 0);
 }
 
-/* Until `caught` has got so far, or so many milliseconds are over. Whether it has. */
+/* Waits until `caught` has reached that, or so many milliseconds are over. Returns whether it has. */
 static bool spin(unsigned wanted, uint32_t milliseconds, bool in_kernel)
 {
     struct user_timespec begin, now;
@@ -573,7 +573,7 @@ static uint32_t microseconds(const struct user_rusage *r)
            (uint32_t)(r->user.microseconds + r->system.microseconds);
 }
 
-/* Of many, each is shown once, whatever the kernel takes at a time; and not more than are wanted. */
+/* Of many, each is listed once, however many the kernel copies at a time; and no more than requested. */
 static void shows_processes(void)
 {
     enum { MANY = 10 };
@@ -601,7 +601,7 @@ static void shows_processes(void)
         CHECK(call(SYS_WAIT4, ids[i], &status, 0, 0) == ids[i] && status == 0);
 }
 
-/* What a child took is told with its end, and added to its parent's children's; it is what it ran, to a tick or two. */
+/* A child's times come with its end, are added to its parent's children's, and equal what it ran, to a tick or two. */
 static void usage(void)
 {
     struct user_rusage before, child, after, self;
@@ -625,7 +625,7 @@ static void usage(void)
     CHECK(all <= microseconds(&after) && all + 2 * (1000000 / USER_CLK_TCK) > microseconds(&after));
 }
 
-/* A child's time has that of the children that it has waited for, and of theirs; not that of one it left behind. */
+/* A child's time includes its waited-for descendants', but not that of a child it left behind. */
 static void descendants(void)
 {
     struct user_rusage before, child, after;
@@ -668,7 +668,7 @@ static void own_timers(void)
         CHECK(call(SYS_SETITIMER, which, &timer, 0) == 0);
         CHECK(call(SYS_GETITIMER, which, &now) == 0 && now.interval.microseconds == 1000);
         CHECK(now.value.microseconds > 0 && now.value.microseconds <= 2000);
-        sleep_for(0, 5 * MILLISECOND); /* its time stands still meanwhile */
+        sleep_for(0, 5 * MILLISECOND); /* its own time does not advance meanwhile */
         CHECK(caught <= 1);
         CHECK(spin(3, 60, false));
         int id = call(SYS_FORK, 0);
@@ -680,7 +680,7 @@ static void own_timers(void)
         CHECK(!spin(1, 3, false));
     }
     CHECK(call(SYS_SETITIMER, USER_ITIMER_PROF, &timer, 0) == 0 &&
-          spin(2, 60, true)); /* in the kernel, for the most part */
+          spin(2, 60, true)); /* in the kernel for the most part */
     CHECK(call(SYS_SETITIMER, USER_ITIMER_PROF, &off, 0) == 0);
     handle(USER_SIGPROF, DEFAULT, 0, 0);
     handle(USER_SIGVTALRM, DEFAULT, 0, 0);
@@ -717,7 +717,7 @@ static void passes(int signal, struct user_siginfo *info, struct user_sigframe *
     passed += info->address == 0;
 }
 
-/* A trap's handler gets the trap's address and its registers, whatever other signal comes in that moment. */
+/* A trap's handler gets the trap's address and registers, whatever other signal comes at that moment. */
 static void traps_among_signals(void)
 {
     int id = call(SYS_FORK, 0), status, parent = call(SYS_GETPPID, 0);
@@ -744,7 +744,7 @@ static void traps_among_signals(void)
 static void traps_without_a_handler(void)
 {
     int id = call(SYS_FORK, 0);
-    if (!id) { /* masked: it ends all the same */
+    if (!id) { /* masked: it ends anyway */
         mask(USER_SIG_BLOCK, 1u << USER_SIGSEGV);
         __asm__ volatile("sb zero, 4(zero)" ::: "memory");
         leave(0);
@@ -777,7 +777,7 @@ static void traps_without_a_handler(void)
 
 static void frames_that_are_made_up(void)
 {
-    /* A frame that is made up: the kernel takes registers of user mode from it, and nothing else. */
+    /* A forged frame: the kernel restores user registers from it, and nothing else. */
     int id = call(SYS_FORK, 0);
     if (!id) {
         static struct user_sigframe frame;
@@ -788,7 +788,7 @@ static void frames_that_are_made_up(void)
     }
     CHECK(wait_for(id) == USER_SIGSEGV);
     CHECK(call(SYS_SIGRETURN, 4) == -EFAULT);
-    /* Addresses at the ends of what there is, and not on an instruction. */
+    /* Addresses at the ends of memory, and not at an instruction. */
     static const uint32_t ends[] = {0, 2, 0x3fffffff, 0x40000000, 0xffffffff};
     for (unsigned i = 0; i < 3 * sizeof ends / sizeof ends[0]; i++) {
         uint32_t at = ends[i / 3];
@@ -816,7 +816,7 @@ static void frames_that_are_made_up(void)
     }
 }
 
-/* Handlers of traps; on a stack of their own when the stack is the trouble. */
+/* Handlers of traps; on an alternate stack when the stack is the cause. */
 static void traps(void)
 {
     guarded = (uint8_t *)call(SYS_MMAP, 0, 2 * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
@@ -903,7 +903,7 @@ static void pipes_take_pieces(int fd[2])
     char word[8];
     const struct user_iovec pieces[2] = {{(uint32_t)word, 3}, {(uint32_t)word + 3, 5}};
     CHECK(call(SYS_READ, fd[0], word, 1) == 1 && call(SYS_WRITE, fd[1], "abc", 3) == 3);
-    CHECK(call(SYS_READV, fd[0], pieces, 2) == 3); /* what there is: it does not wait for the second */
+    CHECK(call(SYS_READV, fd[0], pieces, 2) == 3); /* what is available: it does not wait for the second */
     CHECK(call(SYS_WRITE, fd[1], "abcde", 5) == 5 && call(SYS_READV, fd[0], pieces, 2) == 5 &&
           !memcmp(word, "abcde", 5));
     const struct user_iovec halves[2] = {{(uint32_t)bytes, 80}, {(uint32_t)bytes, 80}};
@@ -998,7 +998,7 @@ static void memory(void)
     unsigned sum = 0;
     for (unsigned i = PAGE + PAGE; i < 3 * PAGE; i++)
         sum += before[i];
-    CHECK(sum == 0); /* what was given back is gone */
+    CHECK(sum == 0); /* unmapped memory has lost its content */
     CHECK(call(SYS_SBRK, -3 * (int)PAGE) > 0 && call(SYS_SBRK, -(int)(64 * PAGE)) == -EINVAL);
     int at = call(SYS_MMAP, 0, PAGE, USER_PROT_READ | USER_PROT_WRITE, USER_MAP_SHARED | USER_MAP_ANON, -1);
     volatile uint32_t *shared = (uint32_t *)at;
@@ -1022,12 +1022,12 @@ static void memory(void)
     end[-1] = 5; /* user space's last word */
     CHECK(end[-1] == 5 && call(SYS_MUNMAP, end - PAGE / 4, 2 * PAGE) == -EINVAL);
     CHECK(call(SYS_MUNMAP, end - PAGE / 4, PAGE) == 0);
-    for (unsigned pages = 1; pages <= 2; pages++) { /* what a hint asks for does not reach the page next to the stack */
+    for (unsigned pages = 1; pages <= 2; pages++) { /* a hint's mapping must not reach the page next to the stack */
         int guard = USER_STACK_TOP - USER_STACK_SIZE - PAGE, hint = guard - (int)((pages - 1) * PAGE);
         int got = call(SYS_MMAP, hint, pages * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
         CHECK(got > 0 && got + (int)(pages * PAGE) <= guard);
         int other = call(SYS_MMAP, hint, pages * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
-        CHECK(other >= 0x20000000 && other + (int)(pages * PAGE) <= hint); /* where it is taken, another place does */
+        CHECK(other >= 0x20000000 && other + (int)(pages * PAGE) <= hint); /* if it is occupied, another place is */
         CHECK(call(SYS_MUNMAP, got, pages * PAGE) == 0 && call(SYS_MUNMAP, other, pages * PAGE) == 0);
     }
     CHECK(call(SYS_MUNMAP, at + 1, PAGE) == -EINVAL && call(SYS_MUNMAP, at, PAGE) == 0);
@@ -1040,7 +1040,7 @@ static void memory(void)
     CHECK(wait_for(id) == USER_SIGSEGV);
 }
 
-/* What a child has of memory that is inherited so: 0x80 and what stands there, or the signal. */
+/* What a child sees of memory with this inheritance: 0x80 and its value, or the signal. */
 static int inherited(volatile uint8_t *at)
 {
     int id = call(SYS_FORK, 0);
@@ -1060,7 +1060,7 @@ static void inherits(void)
     CHECK(inherited(first) == 0x85 << 8 && *first == 5);
     CHECK(call(SYS_MINHERIT, at, PAGE, USER_INHERIT_SHARE) == 0);
     CHECK(inherited(first) == 0x85 << 8 && *first == 6 && inherited(first) == 0x86 << 8 && *first == 7);
-    CHECK(inherited(second) == 0x85 << 8 && *second == 5); /* the page beside it is not meant */
+    CHECK(inherited(second) == 0x85 << 8 && *second == 5); /* the adjacent page is not affected */
     CHECK(call(SYS_MINHERIT, at, PAGE, USER_INHERIT_COPY) == 0);
     CHECK(inherited(first) == 0x87 << 8 && *first == 7);
     CHECK(call(SYS_MINHERIT, at, PAGE, USER_INHERIT_NONE) == 0);
@@ -1110,7 +1110,7 @@ static void own_stack(void)
     CHECK(!call(SYS_GETUID, 0) && !call(SYS_GETEUID, 0) && !call(SYS_GETGID, 0) && !call(SYS_GETEGID, 0));
 }
 
-/* How a child ends that reads a byte. */
+/* The status of a child that reads a byte. */
 static int reads(uint32_t at)
 {
     int id = call(SYS_FORK, 0);
@@ -1121,7 +1121,7 @@ static int reads(uint32_t at)
     return wait_for(id);
 }
 
-/* It grows where it is used beyond what it has, by the kernel too, to its limit or to what is in its way. */
+/* It grows when accessed beyond its end, also by the kernel, up to its limit or to the next mapping. */
 static void stack(void)
 {
     uint32_t lowest = USER_STACK_TOP - USER_STACK_SIZE, edge = USER_STACK_TOP - USER_STACK_STEP;
@@ -1145,7 +1145,7 @@ static void stack(void)
     CHECK(wait_for(id) == 0);
 }
 
-/* What a structure has between its members is 0 too: it is not the kernel's stack. */
+/* Padding of structures is 0, too: no content of the kernel's stack. */
 static bool is_clear_between(const struct user_stat *st)
 {
     const uint8_t *bytes = (const uint8_t *)st;
@@ -1179,7 +1179,7 @@ static void files(void)
     CHECK(call(SYS_STAT, "/bin", &st) == 0 && (st.mode & 0170000) == 0040000);
     static uint32_t entries[1024];
     unsigned most = 0;
-    for (int size = sizeof entries; size >= 64; size = size > 200 ? 200 : size - 20) { /* in whatever pieces */
+    for (int size = sizeof entries; size >= 64; size = size > 200 ? 200 : size - 20) { /* in pieces of any size */
         unsigned hello = 0, all = 0, folders = 0;
         int n;
         fd = call(SYS_OPEN, "/bin", O_RDONLY);
@@ -1202,7 +1202,7 @@ static void files(void)
     CHECK(call(SYS_WRITE, fd, text, 9) == 9 && call(SYS_READ, fd, text, 9) == 0 && call(SYS_CLOSE, fd) == 0);
 }
 
-/* t0 to t6 and a1 to a7 as a call of `number` without arguments leaves them. */
+/* t0 to t6 and a1 to a7 after a call of `number` without arguments. */
 static void registers_after(uint32_t number, uint32_t *at)
 {
     register uint32_t a7 __asm__("a7") = number, s1 __asm__("s1") = (uint32_t)at;
@@ -1217,7 +1217,7 @@ static void registers_after(uint32_t number, uint32_t *at)
 
 static uint32_t shown[256];
 
-/* Where no word was an address of the kernel, which nothing that a program has is. */
+/* No word may be an address of the kernel: a program has none of its own. */
 static bool shows_none(void)
 {
     for (unsigned i = 0; i < sizeof shown / sizeof *shown; i++)
@@ -1233,7 +1233,7 @@ static void copies_frame(int signal, struct user_siginfo *info, struct user_sigf
     memcpy(shown, frame, sizeof *frame);
 }
 
-/* Whatever the kernel writes to a program, or leaves in its registers, has none of the kernel's addresses in it. */
+/* What the kernel writes to a program, or leaves in its registers, holds no address of the kernel. */
 static void shows_no_address(void)
 {
     static const struct {

@@ -23,7 +23,7 @@ static uint32_t next(void)
 
 static uint32_t below(uint32_t n)
 {
-    return (uint32_t)((uint64_t)next() * n >> 32); /* without a division, of which there are many */
+    return (uint32_t)((uint64_t)next() * n >> 32); /* without a division, as this is called often */
 }
 
 static uint32_t number(void)
@@ -32,7 +32,7 @@ static uint32_t number(void)
     return below(3) ? edges[below(sizeof edges / sizeof *edges)] : next();
 }
 
-/* Of an argument that is to be a pointer, `kind` below 7. */
+/* An argument that is to be a pointer, `kind` below 7. */
 #define ODD_POINTERS 7
 static uint32_t odd_pointer(uint32_t kind)
 {

@@ -57,7 +57,7 @@ static void fill(void)
 
 /*
  * Regions that are not joined, as there is a page between them. Generation N writes page N of each: an object all of
- * whose pages were written again further up would be passed by, and the chain stay short.
+ * whose pages were written again further up would be bypassed, and the chain stay short.
  */
 #define DEEPEST 16
 #define REGION ((DEEPEST + 2) * PAGE)
@@ -82,7 +82,7 @@ static void write_regions(uint32_t generation)
         *region_page(i, generation) = value_of(i, generation);
 }
 
-/* Every word of it counts, where it is; and what the first generation has written, at the end of a chain. */
+/* Sums every word of it by its place; and what the first generation has written, at the end of a chain. */
 static uint32_t sum_of(void)
 {
     uint32_t sum = *heap + (region_count ? *region_page(0, 0) : 0);
@@ -92,13 +92,13 @@ static uint32_t sum_of(void)
     return sum;
 }
 
-/* Whether the parent writes the page at once: what a copy has of it is the copy's own then. */
+/* Whether the parent writes the page at once: it is the copy's own then. */
 static bool is_spoiled(uint32_t page)
 {
     return !copied || page % 4 == 0;
 }
 
-/* Cycles of a page's first access: of those that are the source's, if there is a copy. */
+/* Cycles of a page's first access: only of the source's pages, if there is a copy. */
 static uint32_t fault_time(uint32_t *sum)
 {
     uint32_t all = 0, count = 0;
@@ -152,7 +152,7 @@ static int failed(const char *what, int error)
 
 static uint32_t steps;
 
-/* What the child on some node says. */
+/* The result from the child on a node. */
 static int hear(uint32_t port, struct report *r)
 {
     struct user_message m;
@@ -167,7 +167,7 @@ static int hear(uint32_t port, struct report *r)
     return 1;
 }
 
-/* What is written here from now on, no child sees. */
+/* Children see no writes from now on. */
 static void spoil(void)
 {
     for (uint32_t p = 0; p < pages; p++)
@@ -228,7 +228,7 @@ static int round_on_all(uint32_t count, uint32_t fanout, uint32_t port)
     return 0;
 }
 
-/* Memory that keeps its object, as another task has it, too; a child has a copy of it. */
+/* Memory that keeps its object, as another task shares it; a child has a copy of it. */
 static void share_memory(void)
 {
     int status;
@@ -241,7 +241,7 @@ static void share_memory(void)
         _exit(failed("no shared memory", -1));
 }
 
-/* The calling process, `depth` generations further down; its parents wait, and end as it does. */
+/* The calling process, `depth` generations further down; its parents wait, and exit with its status. */
 static void descend(uint32_t depth)
 {
     write_regions(0);

@@ -116,7 +116,7 @@ static int connected(void)
     }
 }
 
-/* A stream's writer: it begins when it is told to. */
+/* A stream's writer: waits for the start signal. */
 static int write_requests(int fd, int go)
 {
     char byte = 0;

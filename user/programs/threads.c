@@ -40,7 +40,7 @@ static void release(void)
         futex_wake(&lock, 1);
 }
 
-/* gp is the thread's own, as every register: other threads come in between with another number in it. */
+/* gp is private to the thread, as every register: other threads run in between with another value in it. */
 static int yield_keeps_gp(uint32_t number)
 {
     uint32_t saved, found;
@@ -57,7 +57,7 @@ static void counts(void *arg)
         take();
         uint32_t seen = count;
         if (i % 8 == 0)
-            wrong |= !yield_keeps_gp((uint32_t)(uintptr_t)arg); /* the others come and find the lock taken */
+            wrong |= !yield_keeps_gp((uint32_t)(uintptr_t)arg); /* the others find the lock held */
         count = seen + 1;
         release();
     }
@@ -112,7 +112,7 @@ static void wait_until_done(uint32_t most)
 static uint32_t (*functions)[LINE / sizeof(uint32_t)];
 static volatile uint32_t text, seen_right, seen;
 
-/* Whether all functions give `n`. */
+/* Whether all functions return `n`. */
 static uint32_t all_give(uint32_t n)
 {
     uint32_t right = 0;
@@ -133,7 +133,7 @@ static void execute_texts(void *arg)
     }
 }
 
-/* Another process takes the hart that the other thread leaves, and only there. */
+/* Another process runs on the hart that the other thread leaves, and only there. */
 static int texts_change(void)
 {
     int id = fork();

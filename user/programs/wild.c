@@ -27,7 +27,7 @@ __asm__(".pushsection .text\n"
         ".popsection\n");
 _Static_assert(SYS_SIGRETURN == 103, "wild_trampoline");
 
-/* A fault that it returned from comes again. */
+/* A fault repeats after its handler returns. */
 static void handler(int signal)
 {
     static uint32_t faults;
@@ -66,7 +66,7 @@ static uint32_t some_id(void)
     return below(4) ? (uint32_t)ids[below(8)] : below(8) ? 0 : number();
 }
 
-/* Pointers, small numbers and words; now and then all of it anew, as a time or a set. */
+/* Pointers, small numbers and words; sometimes all refilled, as a time or a set. */
 static void scramble(void)
 {
     buffer[below(64)] = below(3) ? below(3) : anything();
@@ -86,7 +86,7 @@ static void child(void)
     ids[below(8)] = system_call(SYS_GETPID, 0, 0, 0);
 }
 
-/* The next four: one of those that need some care, as it would all be over too soon. Whether it was one. */
+/* The next four: a call that is limited, as the run would end too soon. Returns whether it was one. */
 static bool call_of_a_process(uint32_t n)
 {
     int id;
@@ -142,7 +142,7 @@ static bool call_of_files(uint32_t n)
     case SYS_READV: /* not to and from the console */
         system_call(n, 3 + below(DESCRIPTORS), pointer(), below(3) ? below(200) : number());
         return true;
-    case SYS_IOCTL: { /* of the console, which some have for their terminal */
+    case SYS_IOCTL: { /* of the console, the terminal of some */
         static const uint32_t requests[] = {USER_FIONREAD,  USER_TIOCGETA,  USER_TIOCSETA,  USER_TIOCSETAW,
                                             USER_TIOCSETAF, USER_TIOCFLUSH, USER_TIOCDRAIN, USER_TIOCSTOP,
                                             USER_TIOCSTART, USER_TIOCOUTQ,  USER_TIOCSCTTY, USER_TIOCNOTTY,
@@ -230,7 +230,7 @@ static bool is_dear(uint32_t n)
     }
 }
 
-/* Calls that wait are interrupted, so that it goes on. */
+/* Interrupts waiting calls, so that it continues. */
 static void wake_up_now_and_then(void)
 {
     static const struct user_sigaction action = {.handler = (uint32_t)handler};

@@ -14,7 +14,7 @@ struct addrinfo {
 };
 
 #define AI_PASSIVE 1 /* without a name: any address of this host; else its loop-back */
-#define AI_CANONNAME 2 /* the first one has the name that the hosts file begins its line with */
+#define AI_CANONNAME 2 /* the first one has the first name of its line in the hosts file */
 #define AI_NUMERICHOST 4 /* numbers only */
 #define AI_NUMERICSERV 8
 #define EAI_BADFLAGS 3

@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct {
     volatile uint32_t word;
-    volatile uint32_t owner; /* tp of the thread that has it; of those that nest or are checked */
+    volatile uint32_t owner; /* tp of the holder; of recursive and error-checking ones */
     uint32_t depth;
     int type;
 } pthread_mutex_t;
@@ -73,7 +73,7 @@ int pthread_kill(pthread_t thread, int number);
 #define PTHREAD_CANCEL_ASYNCHRONOUS 1 /* ENOTSUP */
 #define PTHREAD_CANCELED ((void *)-1)
 
-/* At cancellation points: POSIX's calls that wait; those of <stdio.h> are none. */
+/* At cancellation points: POSIX's blocking calls, except those of <stdio.h>. */
 int pthread_cancel(pthread_t thread);
 int pthread_setcancelstate(int state, int *old);
 int pthread_setcanceltype(int type, int *old);
@@ -129,7 +129,7 @@ int pthread_cond_broadcast(pthread_cond_t *c);
 int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until);
 int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 
-/* A writer that waits keeps readers out. */
+/* A waiting writer blocks new readers. */
 typedef struct {
     volatile uint32_t state, writers, waiting, turns;
     volatile uint32_t owner;

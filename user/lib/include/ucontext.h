@@ -14,7 +14,7 @@
 #define NGREG 32
 
 typedef struct {
-    uint32_t __gregs[NGREG]; /* by their numbers; x0's place is the pc's */
+    uint32_t __gregs[NGREG]; /* by their numbers; x0's place holds the pc */
 } mcontext_t;
 
 typedef struct __ucontext {

@@ -22,9 +22,9 @@
 #define hidden __attribute__((__visibility__("hidden")))
 #define weak_alias(old, new) extern __typeof(old) new __attribute__((__weak__, __alias__(#old)))
 
-/* syscall.h. Where musl asks for the error's number, it looks only whether there is one. */
+/* syscall.h. Where musl uses the error number, it only tests whether there is one. */
 #define _INTERNAL_SYSCALL_H
-/* A thread ends within none of them: it has the stream's lock. */
+/* A thread ends within none of them: it holds the stream's lock. */
 #define call_SYS_close(fd) with_errno(system_call(SYS_CLOSE, (uint32_t)(fd), 0, 0))
 #define call_SYS_fcntl fcntl
 #define call_SYS_ioctl ioctl
@@ -46,7 +46,7 @@ static const struct {
 #define LOCK(word) futex_lock((volatile uint32_t *)(word))
 #define UNLOCK(word) futex_unlock((volatile uint32_t *)(word))
 
-/* pthread_impl.h: a thread, whose number has 30 bits, and what waits for it. */
+/* pthread_impl.h: a thread, whose number has 30 bits, and waiting for it. */
 #define _PTHREAD_IMPL_H
 struct musl_thread {
     int tid;
@@ -70,7 +70,7 @@ static inline int a_cas(volatile int *p, int expected, int value)
 #define LCTRANS_CUR(text) (text)
 #define CHARCLASS_NAME_MAX 14
 
-/* Of a time zone there is UTC. */
+/* The only time zone is UTC. */
 #define __tm_gmtoff tm_isdst * 0
 #define __nl_langinfo_l(item, locale) nl_langinfo(item)
 const char *__strftime_fmt_1(char (*)[100], size_t *, int, const struct tm *, locale_t, int);

@@ -27,7 +27,7 @@ void funlockfile(FILE *f)
         __unlockfile(f);
 }
 
-/* musl locks the standard streams from when a second thread begins; here they always are. Those not used are 0. */
+/* musl locks the standard streams once a second thread begins; here they always are. Unused ones are 0. */
 __attribute__((constructor)) static void lock_standard_streams(void)
 {
     FILE *const used[] = {__stdin_used, __stdout_used, __stderr_used};

@@ -15,7 +15,7 @@ struct in_addr {
 #define htonl(x) __builtin_bswap32(x)
 #define ntohl(x) __builtin_bswap32(x)
 
-in_addr_t inet_addr(const char *text); /* INADDR_NONE: it is no address */
-int inet_aton(const char *text, struct in_addr *to); /* 0: it is no address */
+in_addr_t inet_addr(const char *text); /* INADDR_NONE: no valid address */
+int inet_aton(const char *text, struct in_addr *to); /* 0: no valid address */
 char *inet_ntoa(struct in_addr address);
 #endif

@@ -9,7 +9,7 @@ typedef struct __dir DIR;
 
 struct dirent {
     uint32_t d_ino;
-    uint32_t d_off; /* of the entry behind it: as telldir gives it then */
+    uint32_t d_off; /* of the next entry: what telldir returns then */
     uint16_t d_reclen;
     uint8_t d_type, d_namlen;
     char d_name[256];

@@ -24,8 +24,8 @@ int msync(void *address, size_t size, int flags);
 int mprotect(void *address, size_t size, int protection);
 
 /*
- * Advice that nothing follows, but for MADV_DONTNEED: memory that is the process's own is 0 again. EINVAL of private
- * mappings of files.
+ * Advice is ignored, except MADV_DONTNEED: private memory is zero-filled again. EINVAL for private mappings of
+ * files.
  */
 #define MADV_NORMAL 0
 #define MADV_RANDOM 1

@@ -6,7 +6,7 @@
 #define GRND_NONBLOCK 1u
 #define GRND_RANDOM 2u
 
-/* The same in each run of the same machine: no source of chance. */
+/* The same in each run of the same machine: no source of entropy. */
 ssize_t getrandom(void *to, size_t size, unsigned flags);
 int getentropy(void *to, size_t size);
 #endif

@@ -14,7 +14,7 @@ struct rusage {
         ru_msgrcv, ru_nsignals, ru_nvcsw, ru_nivcsw;
 };
 
-/* As the kernel numbers and keeps them (struct user_rlimit). */
+/* As the kernel numbers and stores them (struct user_rlimit). */
 typedef unsigned long long rlim_t;
 
 struct rlimit {

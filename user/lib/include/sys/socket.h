@@ -55,7 +55,7 @@ int getsockname(int fd, struct sockaddr *address, socklen_t *length);
 int getpeername(int fd, struct sockaddr *address, socklen_t *length);
 int setsockopt(int fd, int level, int name, const void *value, socklen_t length);
 int getsockopt(int fd, int level, int name, void *value, socklen_t *length);
-/* EOPNOTSUPP: flags that there are not. A stream takes no address, and gives none. */
+/* EOPNOTSUPP: unsupported flags. A stream takes no address, and returns none. */
 ssize_t sendto(int fd, const void *buffer, size_t length, int flags, const struct sockaddr *address,
                socklen_t of_address);
 ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *of_address);

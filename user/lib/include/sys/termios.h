@@ -37,7 +37,7 @@ struct termios {
     speed_t c_ispeed, c_ospeed;
 };
 
-/* c_iflag; those of breaks and parity, and IXOFF, are kept and do nothing. */
+/* c_iflag; those of breaks and parity, and IXOFF, are stored and have no effect. */
 #define IGNBRK 0x1
 #define BRKINT 0x2
 #define IGNPAR 0x4
