@@ -72,7 +72,7 @@ static bool is_to_one(const uint8_t *ip)
 /* Whether one more error may be sent now: a flood must not cause another one. */
 static bool icmp_may_send(void)
 {
-    static uint32_t tenth, count; /* not atomic: a count that two harts update at once may be wrong by one */
+    static uint32_t tenth, count; /* not atomic: two harts may miscount, which does no harm */
     uint32_t now = (uint32_t)(cycles64() / (CLOCK_HZ / 10));
     if (__atomic_exchange_n(&tenth, now, __ATOMIC_RELAXED) != now)
         __atomic_store_n(&count, 0, __ATOMIC_RELAXED);

@@ -72,7 +72,7 @@ static struct list *list_of(const struct inpcb *inp)
     return &lists[inp->database];
 }
 
-/* Address 0 is any, in a bound one and in the search for a conflict. */
+/* Address 0 means any, in a bound connection and in the search for a conflict. */
 static struct inpcb *found(const struct list *l, uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
 {
     struct inpcb *inp = l->first;

@@ -1,6 +1,6 @@
 /*
- * The network stack: one Ethernet interface, ARP, IP, ICMP echo, UDP to the queues of ports. net/README.md has the way
- * of a packet, and when which part of it runs.
+ * The network stack: one Ethernet interface, ARP, IP, ICMP echo, UDP to the queues of ports. net/README.md shows the
+ * path of a packet, and in which context each part runs.
  */
 #ifndef NET_NET_H
 #define NET_NET_H

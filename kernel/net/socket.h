@@ -11,8 +11,8 @@
  * Life: a socket and its connection (struct tcpcb, tcp.h) are created and freed together, by the references that the
  * connection counts (in_pcb.h). A descriptor holds one, as does the queue of a listening socket.
  *
- * Locking: so_lock guards all of a socket but what `policy.h` assigns to the inpcb; wait_lock guards `changes` for its
- * sleepers. Calls reach the connection by inet_call, inet_send and inet_output (policy.h) only.
+ * Locking: so_lock guards all of a socket that `policy.h` does not assign to the inpcb; wait_lock guards `changes` for
+ * its sleepers. Calls reach the connection by inet_call, inet_send and inet_output (policy.h) only.
  */
 #ifndef NET_SOCKET_H
 #define NET_SOCKET_H
@@ -72,7 +72,7 @@ void so_destroy(struct socket *so); /* for in_pcb.c: without references */
 
 /* Called with the socket's lock held, which is released while it waits. 0, or -ERESTART. */
 int so_wait(struct socket *so);
-void so_changed(struct socket *so); /* with the lock */
+void so_changed(struct socket *so); /* with the lock held */
 
 static inline uint32_t sb_space(const struct sockbuf *sb)
 {

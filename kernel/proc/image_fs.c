@@ -165,7 +165,7 @@ static int image_setattr(struct vnode *vp, const struct vattr *attr, unsigned wh
     return -EROFS;
 }
 
-/* An offset is a number: of the archive's files, then of the nodes here. */
+/* An offset is an index: the archive's files, then the nodes here. */
 static int image_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
 {
     const struct node *d = NODE(vp);

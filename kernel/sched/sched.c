@@ -28,9 +28,9 @@ static void asked(void)
 }
 
 /*
- * Chooses a hart to run a waiting thread instead of its present one: the hart with the least urgent thread, preferably
- * the last one it ran on. An idle hart that was already asked is switching to another thread; a hart that has not
- * started counts as priority 0. Returns the hart to be called, as a bit; 0: none.
+ * Chooses the hart that is to preempt its thread for a waiting one: the hart with the least urgent thread, preferably
+ * the waiting thread's last one. An idle hart that was already asked is switching to another thread; a hart that has
+ * not started counts as priority 0. Returns the hart to be called, as a bit; 0: none.
  */
 static uint32_t sched_ask(unsigned priority, int bound, int last)
 {
@@ -164,7 +164,7 @@ void sched_give_up(struct simple_lock *held)
         to = queue_self(from);
     if (!to && !(to = run_queue_take()))
         to = sched_hart()->idle;
-    uint32_t switches = sched_hart()->switches, priority = to->priority; /* loads early, uses later */
+    uint32_t switches = sched_hart()->switches, priority = to->priority; /* loaded early, used later */
     to->state = THREAD_RUNNING;
     sched_hart()->priority = priority;
     if ((RUN_QUEUES > 1 || was_asked || priority < from->priority) && hart_count > 1)

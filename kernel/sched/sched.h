@@ -70,7 +70,7 @@ struct thread {
 #if CRIT_TIMING
     uint32_t crit_depth; /* depth of sections, while it does not run (sync/crit_timing.h) */
 #endif
-    struct user_thread *user; /* what it is in a process (proc/process.h), or 0; switches leave satp alone (vm/mmu.h) */
+    struct user_thread *user; /* its data in a process (proc/process.h), or 0; switches do not change satp (vm/mmu.h) */
 } __attribute__((aligned(64)));
 
 /* A new runnable thread, or 0 without memory for one, or with `thread_limit` threads. `bound` is a hart or ANY_HART. */
@@ -129,7 +129,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
  * is not called. The thread's process clears it (proc/signal.c).
  */
 void thread_interrupt(struct thread *t);
-void thread_wakeup_one(const void *channel); /* the first that went to sleep */
+void thread_wakeup_one(const void *channel); /* the longest sleeper */
 
 /* Whether the caller may sleep: it is a thread whose outermost section began (`saved`) at base level. */
 static inline bool thread_may_sleep(crit_t saved)

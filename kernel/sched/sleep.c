@@ -113,7 +113,7 @@ void thread_sleep(const void *channel, struct simple_lock *interlock)
         return;
     }
     crit_t s = crit_sec_enter(SPL_SCHED);
-    master_give_up(); /* the interlock is held still: a wakeup is not missed */
+    master_give_up(); /* the interlock is still held: a wakeup is not missed */
     struct sleep_queue *q = sleep_queue_lock(channel);
     simple_unlock(interlock);
     sleep_queue_sleep(q, channel);
@@ -159,7 +159,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
     bool in_master = curhart->thread->master_depth;
     crit_t s = crit_sec_enter(SPL_SCHED);
     if (in_master)
-        master_give_up(); /* the interlock is held still: a wakeup is not missed */
+        master_give_up(); /* the interlock is still held: a wakeup is not missed */
     struct sleep_queue *q = sleep_queue_lock(channel);
     simple_unlock(interlock);
     int error = sleep_unless_wanted(q, channel);
