@@ -21,23 +21,23 @@ FLAGS = ("-Wall", "-Wextra", "-Werror")
 LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,--fatal-warnings")
 # Of a board's ROM: what is not called is left out, and it is linked as one piece, which is shorter.
 BOARD_FLAGS = ("-flto", "-ffunction-sections", "-fdata-sections")
-# LiteDRAM's initialisation, as LiteX's BIOS has it but for the memory test, which is our self-test's. Empty for a SoC
-# without LiteDRAM. Not written to pass our warnings.
+# LiteDRAM's initialisation, as in LiteX's BIOS but without the memory test, which our self-test has. Empty for a SoC
+# without LiteDRAM. Not written to compile without our warnings.
 LITEX_SOURCES = ("liblitedram/sdram.c", "liblitedram/accessors.c")
 LITEX_FLAGS = ("-w", "-DSDRAM_TEST_DISABLE")
 
 
 def run(*command: str | Path) -> str:
-    """What a tool of the tool chain prints. CalledProcessError, with its output, if it fails."""
+    """The output of a tool of the tool chain. CalledProcessError, with its output, if it fails."""
     try:
         return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
     except subprocess.CalledProcessError as error:
-        error.add_note(error.stderr)  # else a traceback shows the command, and not what is wrong with it
+        error.add_note(error.stderr)  # else a traceback shows the command, and not its errors
         raise
 
 
 def compiler_version() -> str:
-    """What the cross compiler, and the assembler and the linker that it calls, say they are. FileNotFoundError if one
+    """The versions of the cross compiler, and of the assembler and the linker that it calls. FileNotFoundError if one
     is not installed."""
     return "; ".join(run(TOOLS + tool, "--version").splitlines()[0] for tool in ("gcc", "as", "ld"))
 
@@ -51,7 +51,7 @@ def constant(include: Path, name: str) -> str:
 
 
 def has_loader(include: Path) -> bool:
-    """Whether the SoC of these generated headers wants a board's ROM (CONFIG_BOOT_LOADER) or the simulator's."""
+    """Whether the SoC of these generated headers needs a board's ROM (CONFIG_BOOT_LOADER) or the simulator's."""
     return bool(re.search(r"^#define CONFIG_BOOT_LOADER\b", (include / "generated" / "soc.h").read_text(), re.M))
 
 

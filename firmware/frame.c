@@ -4,13 +4,13 @@
 #include "line.h"
 
 #define NO_CRC 0xffffffff
-#define RIGHT_CRC 0xdebb20e3 /* what is left of any bytes with their CRC behind them */
+#define RIGHT_CRC 0xdebb20e3 /* the remainder of any bytes followed by their CRC */
 
-#define POLL_BYTES 64 /* between looks at the line */
+#define POLL_BYTES 64 /* between polls of the line */
 
 /*
- * What the upper and the lower four bits of a byte make of the CRC: neither look waits for the other. (A ROM of more
- * than 4096 words takes many more look-up tables on small boards, and the SRAM has the stacks of eight harts.)
+ * The CRC's tables for the upper and the lower four bits of a byte: neither look-up waits for the other. (A ROM above
+ * 4096 words takes many more look-up tables on small boards, and the SRAM has the stacks of eight harts.)
  */
 static const uint32_t upper[16] = {
     0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
@@ -21,7 +21,7 @@ static const uint32_t lower[16] = {
     0x0edb8832, 0x79dcb8a4, 0xe0d5e91e, 0x97d2d988, 0x09b64c2b, 0x7eb17cbd, 0xe7b82d07, 0x90bf1d91,
 };
 
-/* Inlined: of an image that is to be compared each byte takes this. */
+/* Inlined: it runs for each byte of an image that is compared. */
 static inline __attribute__((always_inline)) uint32_t crc32_byte(uint32_t crc, uint8_t byte)
 {
     uint32_t at = crc ^ byte;
@@ -47,8 +47,8 @@ static bool is_mark(uint8_t c)
 }
 
 /*
- * The CRC goes along with the characters: at the end of a long frame there would be no time for it. What changes with
- * each of them is kept in registers.
+ * The CRC is updated with each character: at the end of a long frame there would be no time for it. State that changes
+ * with each of them is kept in registers.
  */
 bool frame_receive(struct frame *f)
 {
@@ -66,7 +66,7 @@ bool frame_receive(struct frame *f)
         } else if (c == FRAME_ESCAPE && now.where == FRAME_INSIDE) {
             now.where = FRAME_ESCAPED;
         } else if (now.length == sizeof f->bytes) {
-            now.where = FRAME_OUTSIDE; /* too long to be one of ours: an end was lost */
+            now.where = FRAME_OUTSIDE; /* too long for a frame: an end was lost */
         } else {
             if (now.where == FRAME_ESCAPED)
                 c ^= FRAME_ESCAPED_BY;

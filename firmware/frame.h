@@ -10,16 +10,16 @@
 /* The CRC-32 of `length` bytes. */
 uint32_t crc32(const uint8_t *bytes, uint32_t length);
 
-/* What is being received. */
+/* The frame being received. */
 struct frame {
     uint8_t bytes[FRAME_HEADER + FRAME_PAYLOAD + FRAME_CRC];
     struct frame_state {
-        uint32_t length, crc; /* of what has come */
+        uint32_t length, crc; /* of the received part */
         enum { FRAME_OUTSIDE, FRAME_INSIDE, FRAME_ESCAPED } where;
     } now;
 };
 
-/* Takes what has come on the line. True: a frame that is whole and right has ended; the rest waits. */
+/* Takes received characters. True: a whole and correct frame has ended; the rest stays buffered. */
 bool frame_receive(struct frame *f);
 
 static inline uint8_t frame_type(const struct frame *f)

@@ -5,17 +5,17 @@
 #include <generated/serial_regs.h>
 #include <generated/soc.h>
 
-#define LEAST_BIT_CYCLES 16 /* of a bit: a character comes in more cycles than the loader takes for one */
+#define LEAST_BIT_CYCLES 16 /* of a bit: a character takes longer than the loader's work for it */
 #define MOST_BIT_CYCLES 0xfffff
 
 #define REG(name) (*(volatile uint32_t *)(UART0_BASE + SERIAL_##name))
 
 #define KEPT 256
-#define BATCH 32 /* of these are taken between looks at the port: fewer come in that time than the least FIFO holds */
+#define BATCH 32 /* taken between polls of the port: fewer come in that time than the smallest FIFO holds */
 
-static uint32_t room;              /* characters that the transmit FIFO still takes */
+static uint32_t room;              /* characters that the transmit FIFO has room for */
 static uint8_t kept[KEPT];
-static uint32_t kept_in, kept_out; /* how many ever */
+static uint32_t kept_in, kept_out; /* totals */
 
 void line_open(void)
 {

@@ -6,14 +6,14 @@
 
 #define LINE_RESET_BAUD 115200
 
-/* Takes the port as it is, at whatever bit rate, once all is sent that was still in it. */
+/* Takes over the port at its bit rate, once its FIFO has been sent. */
 void line_open(void);
 
-/* How many characters there are to be taken, and the next of them: to be called so often at most. */
+/* The number of received characters, and the next of them: to be called at most so often. */
 uint32_t line_waiting(void);
 uint8_t line_take(void);
 
-/* Puts what has come aside. Work that takes long calls it every few thousand cycles, or characters are lost. */
+/* Buffers received characters. Long work calls it every few thousand cycles, or characters are lost. */
 void line_poll(void);
 
 /* Sends a character, and waits while there is no room for it. */
@@ -22,7 +22,7 @@ void line_put(uint8_t c);
 /* Waits until the last character has left. */
 void line_flush(void);
 
-/* What a bit rate comes out as, in bit/s; 0 if the clock cannot make it, or it is too fast for the loader. */
+/* The actual bit rate, in bit/s; 0 if the clock cannot make it, or it is too fast for the loader. */
 uint32_t line_made_baud(uint32_t baud);
 
 /* Sets a bit rate that can be made. */

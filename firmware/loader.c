@@ -20,12 +20,12 @@
 
 static struct frame in;
 static struct service_end end; /* a copy: the host may write to main RAM */
-static bool ended;             /* a run has, as `end` says */
-static bool heard;             /* a request has come since */
-static uint32_t noted;         /* when the host was last told of the end, in cycles */
+static bool ended;             /* a run has ended, as in `end` */
+static bool heard;             /* a request has come since then */
+static uint32_t noted;         /* when the host was last notified of the end, in cycles */
 static bool trial;             /* of a new bit rate */
 static uint32_t trial_began;   /* in cycles */
-static uint32_t tested;        /* number of the last self-test, 0: that of the start */
+static uint32_t tested;        /* number of the last self-test, 0: the one at the start */
 
 static void reply(uint32_t status)
 {
@@ -179,7 +179,7 @@ static void how_it_ended(void)
     frame_end();
 }
 
-/* A request that comes a second time, because its answer was lost, starts no second test. */
+/* A request repeated because its answer was lost starts no second test. */
 static void test(void)
 {
     uint32_t which = frame_number(&in, 0), number = frame_number(&in, 4);
@@ -276,7 +276,7 @@ _Noreturn void loader(const struct service_end *how)
     ended = how;
     if (ended)
         keep(how);
-    noted = line_cycles() - 2 * SECOND; /* so that the first note comes at once */
+    noted = line_cycles() - 2 * SECOND; /* so that the first notification is sent at once */
     heard = trial = false;
     tested = 0;
     in.now.where = FRAME_OUTSIDE;

@@ -14,18 +14,18 @@ struct service_end;
 /* `how` an image has ended its run, or 0 out of reset. Interrupts are off. */
 _Noreturn void loader(const struct service_end *how);
 
-/* Carries out the self-test `which` (LINK_TEST_SHORT, LINK_TEST_LONG), which says on the console what it does. */
+/* Runs the self-test `which` (LINK_TEST_SHORT, LINK_TEST_LONG), which reports on the console. */
 void self_test(unsigned which);
 
 /* The report of the last self-test: lines "name ok", "name failed: what" or "name absent"; and how many failed. */
 const char *self_test_report(unsigned *failures);
 
-/* Lets all harts, this one too, into the image at `entry`, each with fresh instructions and a0 = its number. */
+/* Sends all harts, with this one, to the image at `entry`, each with fresh instructions and a0 = its number. */
 _Noreturn void enter_image(uint32_t entry);
 
-/* Called again and again while the host is silent. Takes no more than some ten cycles. */
+/* Called repeatedly while the host is silent. Takes no more than some ten cycles. */
 void host_is_silent(void);
 
-/* As the board's reset button. */
+/* Acts like the board's reset button. */
 _Noreturn void reset_machine(void);
 #endif

@@ -61,7 +61,7 @@ _Noreturn void report_no_image(void)
     end(EXIT_NO_IMAGE);
 }
 
-/* Harts that trap at the same time say so one after the other: the first one's exit ends the run. */
+/* Harts that trap at the same time report one after the other: the first one's exit ends the run. */
 _Noreturn void report_trap(uint32_t cause, uint32_t pc, uint32_t value, uint32_t hart)
 {
     static uint32_t reporting; /* in .bss: the SRAM is zero after configuration */

@@ -6,9 +6,9 @@
 #ifndef SERVICE_H
 #define SERVICE_H
 
-/* Words at the ROM's start, behind the first instruction. */
+/* Words at the ROM's start, after the first instruction. */
 #define SERVICE_MAGIC_OFFSET 4 /* SERVICE_MAGIC if the ROM has the service */
-#define SERVICE_ENTRY_OFFSET 8 /* where to jump to, on any one hart, in machine mode */
+#define SERVICE_ENTRY_OFFSET 8 /* the entry, for any one hart, in machine mode */
 #define SERVICE_MAGIC 0x534b4c49 /* "ILKS" */
 
 #define SERVICE_MOST_BLOBS 16
@@ -16,19 +16,19 @@
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
-/* Memory to be copied out, as HOST_BLOB says it: it must stay as it is until the host has read it. */
+/* Memory to be copied out, as HOST_BLOB gives it: it must not change until the host has read it. */
 struct service_blob {
     uint32_t kind, address, length; /* physical address in main RAM; bytes */
 };
 
-/* What the entry takes in a0: how the run has ended. In main RAM. */
+/* The entry's argument in a0: how the run has ended. In main RAM. */
 struct service_end {
     uint32_t code; /* exit code, 0 for success */
     uint32_t blobs;
     struct service_blob blob[SERVICE_MOST_BLOBS];
 };
 
-/* The compiler must not know that the ROM begins at 0: it takes that for a null pointer. */
+/* Hides from the compiler that the ROM begins at 0, which it would take for a null pointer. */
 static inline uint32_t service_word(uintptr_t rom, unsigned offset)
 {
     __asm__("" : "+r"(rom));

@@ -27,7 +27,7 @@ halt:
     j halt
 
     .balign 4
-trap: /* nothing to return to: whatever trapped has no handler of its own yet */
+trap: /* nothing to return to: the trapping code has no handler of its own yet */
     csrr a0, mhartid
     call set_stack
     csrr a0, mcause

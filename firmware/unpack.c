@@ -3,16 +3,16 @@
 
 #include "line.h"
 
-#define LONG 15       /* a length that goes on in the bytes behind */
+#define LONG 15       /* a length that continues in the next bytes */
 #define LEAST_COPY 4
-#define POLL_BYTES 64 /* between looks at the line */
+#define POLL_BYTES 64 /* between polls of the line */
 
-/* Calls would put registers into the SRAM, a store to which costs more than what they do. */
+/* Calls would save registers in the SRAM, a store to which costs more than the calls' work. */
 #define INLINE static inline __attribute__((always_inline))
 
 struct block {
     const uint8_t *next, *end;
-    const uint8_t *look; /* when the output has come here, it is time for a look at the line */
+    const uint8_t *look; /* when the output reaches this, the line is polled */
 };
 
 /* A length from its four bits in the token. False if the block ends within it. */
@@ -29,7 +29,7 @@ INLINE bool take_length(struct block *b, uint32_t *length)
     return false;
 }
 
-/* Upwards, byte by byte: a copy may overlap what it makes. */
+/* Upwards, byte by byte: a copy may overlap its own output. */
 INLINE void copy(struct block *b, uint8_t *to, const uint8_t *from, uint32_t length)
 {
     for (uint8_t *end = to + length; to < end;) {

@@ -5,6 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Unpacks the block of `length` bytes to `to`, where there are `room` bytes. False if it is no block, or too long. */
+/* Unpacks the block of `length` bytes to `to`, which has `room` bytes. False if it is invalid, or too long. */
 bool unpack(const uint8_t *block, uint32_t length, uint8_t *to, uint32_t room);
 #endif

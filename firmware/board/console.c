@@ -2,7 +2,7 @@
 
 #include "line.h"
 
-/* Where characters go: into a buffer, or on the line if there is none. */
+/* The characters' destination: a buffer, or the line if there is none. */
 struct sink {
     char *next, *end;
 };

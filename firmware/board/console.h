@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 
-/* As printf; knows %c %s %d %u %x and %%, with l, a width, and 0 or - before it. "\n" goes out as "\r\n". */
+/* As printf; supports %c %s %d %u %x and %%, with l, a width, and 0 or - before it. "\n" is sent as "\r\n". */
 void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* As vsnprintf, with the same conversions; what does not fit is cut. */

@@ -12,6 +12,6 @@ void dram_init(void)
 #else
 void dram_init(void)
 {
-    /* Main RAM that needs none: the simulator's. */
+    /* Main RAM without initialisation: the simulator's. */
 }
 #endif

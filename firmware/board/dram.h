@@ -2,6 +2,6 @@
 #ifndef DRAM_H
 #define DRAM_H
 
-/* Brings the main RAM up; tells on the console what was trained. Whether it works is the memory test's to say. */
+/* Initialises the main RAM; prints the training's results on the console. The memory test checks whether it works. */
 void dram_init(void);
 #endif

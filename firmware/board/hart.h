@@ -23,7 +23,7 @@ static inline uint32_t cycles(void)
     return CSR_READ(mcycle);
 }
 
-/* True once `duration` cycles have gone by since cycles() was `start`. */
+/* True once `duration` cycles have passed since cycles() was `start`. */
 static inline int elapsed(uint32_t start, uint32_t duration)
 {
     return cycles() - start >= duration;

@@ -12,7 +12,7 @@ static void (*called)(unsigned hart);
 static uint32_t alive = ALL;
 static uint32_t returned; /* mask */
 
-/* The CLINT's software interrupt alone wakes a hart: while it waits it touches no memory, which may not be ready. */
+/* Only the CLINT's software interrupt wakes a hart: a waiting hart accesses no memory, which may not be ready. */
 _Noreturn void harts_wait(unsigned hart)
 {
     CSR_WRITE(mie, MIP_SOFTWARE);

@@ -4,12 +4,12 @@
 
 #include <stdint.h>
 
-/* Where a hart other than 0 waits for calls; start.S brings it here. */
+/* A hart other than 0 waits for calls here; start.S enters it. */
 _Noreturn void harts_wait(unsigned hart);
 
 /*
- * Runs `function` on every hart that has come back from all calls before, this one included, and waits until all have
- * returned, for `timeout` cycles at most after hart 0 has. Returns the mask of harts (of all that were built) that did
+ * Runs `function` on every hart that has returned from all earlier calls, this one included, and waits until all have
+ * returned, for at most `timeout` cycles after hart 0 has. Returns the mask of harts (of all that were built) that did
  * not take part or did not return: 0 if all is well. Called by hart 0 only.
  */
 uint32_t harts_call(void (*function)(unsigned hart), uint32_t timeout);
@@ -19,7 +19,7 @@ uint32_t harts_alive(void);
 
 /*
  * Sends every hart to `entry` as out of reset: a0 = its number, machine mode, interrupts off, no software interrupt
- * pending, what was written to memory as instructions visible. Does not wait for harts that do not answer.
+ * pending, instructions written to memory visible. Does not wait for harts that do not answer.
  */
 _Noreturn void harts_jump(uint32_t entry);
 #endif

@@ -6,7 +6,7 @@
 #ifndef LEDS_H
 #define LEDS_H
 
-#define LEDS_TRAP 15 /* in place of a test's number: a hart trapped in the ROM */
+#define LEDS_TRAP 15 /* instead of a test's number: a hart trapped in the ROM */
 
 /* Test `number`, from 1, is running. */
 void leds_running(unsigned number);

@@ -27,7 +27,7 @@ _Noreturn void board_main(void)
     loader(0);
 }
 
-/* Of the harts that trap at the same time one speaks after the other. Hart 0 goes on listening to the host. */
+/* Harts that trap at the same time report one after the other. Hart 0 continues to serve the host. */
 _Noreturn void trapped(unsigned hart, uint32_t cause, uint32_t pc, uint32_t value)
 {
     static uint32_t speaking;

@@ -6,7 +6,7 @@
 
 #include "service.h"
 
-#define STACK_SHIFT 9 /* 512 bytes of each hart but 0, from the end of the SRAM down; below them is all of hart 0's */
+#define STACK_SHIFT 9 /* 512 bytes of each hart but 0, from the end of the SRAM down; below them is hart 0's memory */
 
     .section .text.start, "ax"
     .globl _start
@@ -35,7 +35,7 @@ reset:
     beqz a0, first
     call harts_wait
 
-first: /* the SRAM holds what it held before a reset: all of C's memory has to be made */
+first: /* the SRAM keeps its content over a reset: all of C's memory has to be initialised */
     la t0, _data
     la t1, _data_end
     la t2, _data_in_rom
@@ -53,7 +53,7 @@ first: /* the SRAM holds what it held before a reset: all of C's memory has to b
     call board_main
 
     .balign 4
-trap: /* nothing to return to: what trapped had no handler of its own yet, or is a part of this ROM */
+trap: /* nothing to return to: the trapping code had no handler of its own yet, or is part of this ROM */
     csrw mie, zero
     csrr a0, mhartid
     jal t0, set_stack

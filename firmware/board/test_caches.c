@@ -14,7 +14,7 @@
 
 #define ROUNDS 32            /* of each hart at the counters */
 #define WORDS 256            /* of the buffer: 16 lines */
-#define MEETING_MS 10        /* at the longest; then the hart that does not come has been lost */
+#define MEETING_MS 10        /* at most; then the missing hart counts as lost */
 #define LINE CONFIG_CPU_CACHE_LINE_BYTES
 
 struct shared {
@@ -26,7 +26,7 @@ struct shared {
 };
 #define SHARED ((volatile struct shared *)MAIN_RAM_BASE)
 
-/* What a hart has found wrong first. */
+/* The first error that a hart has found. */
 static struct {
     const char *what; /* 0: nothing */
     uint32_t found, wanted;
@@ -63,7 +63,7 @@ static int add_conditionally(volatile uint32_t *word)
     return !failed_;
 }
 
-/* Everyone adds to the same words, in three ways; and to a word of its own in a line of all. */
+/* All harts add to the same words, in three ways; and each to a word of its own in a shared line. */
 static void count(unsigned hart, unsigned *meetings)
 {
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -125,7 +125,7 @@ static void rewrite(unsigned hart, unsigned *meetings)
     see(hart, "a line that the copy engine rewrote", round);
 }
 
-/* A function that returns its number: everyone runs it, with one number and then, from the same place, another. */
+/* A function that returns its number: all run it, with one number and then, at the same address, another. */
 static void run_code(unsigned hart, unsigned *meetings)
 {
     for (unsigned number = 1; number <= 2; number++) {

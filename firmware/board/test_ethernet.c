@@ -14,12 +14,12 @@
 
 #define LOOP_MS 2
 #define BUFFER 2048
-#define AHEAD 2 /* bytes before a frame that is received */
+#define AHEAD 2 /* bytes before a received frame */
 #define DONE 0x80000000
 #define LENGTH 0xffff
 #define GIGABIT 2
 
-/* As the core reads and writes it (hw/ether/README.md). */
+/* The core's format (hw/ether/README.md). */
 struct descriptor {
     uint32_t address, size;
     volatile uint32_t status, stamp;
@@ -82,7 +82,7 @@ static const char *frame_in_a_loop(unsigned length)
     return found;
 }
 
-/* The hash of what is no IP is 0: the frames come into queue 0. */
+/* The hash of frames other than IP is 0: they go to queue 0. */
 static int loop(void)
 {
     static const unsigned lengths[] = {60, 1514};
@@ -107,11 +107,11 @@ static int loop(void)
 
 #define NEGOTIATION_MS 5000
 
-/* The management bus, IEEE 802.3, 22.2.4.5. LiteX's own functions for it take a hundred times as long as it may. */
+/* The management bus, IEEE 802.3, 22.2.4.5. LiteX's own functions for it are a hundred times as slow as needed. */
 #define CLOCK (1 << CSR_ETHPHY_MDIO_W_MDC_OFFSET)
 #define DRIVEN (1 << CSR_ETHPHY_MDIO_W_OE_OFFSET)
 #define HIGH (1 << CSR_ETHPHY_MDIO_W_W_OFFSET)
-#define HALF_BIT (CONFIG_CLOCK_FREQUENCY / 4000000 + 1) /* cycles; the bus takes 2.5 MHz */
+#define HALF_BIT (CONFIG_CLOCK_FREQUENCY / 4000000 + 1) /* cycles; the bus allows 2.5 MHz */
 
 static void half_bit(uint32_t pins)
 {
@@ -120,7 +120,7 @@ static void half_bit(uint32_t pins)
         ;
 }
 
-/* What the line was before the PHY saw the clock rise. */
+/* The line's level before the PHY saw the clock rise. */
 static uint32_t bit(uint32_t pins)
 {
     half_bit(pins);
@@ -148,7 +148,7 @@ static uint32_t mdio_read(uint32_t phy, uint32_t reg)
     return value;
 }
 
-/* The bit stays down until it is read once it has been. */
+/* The bit latches low: it stays down until it is read. */
 static int has_link(uint32_t phy)
 {
     (void)mdio_read(phy, STATUS);

@@ -12,17 +12,17 @@
 #include "selftest.h"
 
 #define LONGEST_CACHE 0x1000   /* bytes of the largest data cache that can be built */
-#define SHORT_BYTES 0x400      /* of each piece that the short test tries */
+#define SHORT_BYTES 0x400      /* of each piece that the short test covers */
 #define WORD 4
 
-/* Reads as much of the ROM as any data cache holds: what was cached of the main RAM is dropped. */
+/* Reads as much of the ROM as any data cache holds: this evicts all lines of the main RAM. */
 static void empty_cache(void)
 {
     for (uint32_t address = ROM_BASE; address < ROM_BASE + LONGEST_CACHE; address += CONFIG_CPU_CACHE_LINE_BYTES)
         (void)*word_at(address);
 }
 
-/* What a hart has found wrong first. */
+/* The first error that a hart has found. */
 static struct fault {
     uint32_t address, wanted, found; /* wanted == found: nothing */
 } faults[CONFIG_HARTS];
@@ -50,7 +50,7 @@ static void data_lines(struct fault *fault)
     }
 }
 
-/* Words whose addresses differ in one bit from the first or from the last are words of their own. */
+/* Words whose addresses differ in one bit from the first or from the last must be distinct. */
 static void address_lines(struct fault *fault)
 {
     uint32_t bits = MAIN_RAM_SIZE - WORD;
@@ -69,7 +69,7 @@ static void address_lines(struct fault *fault)
 
 #define UNTOUCHED 1
 
-/* One element of a march: at each word, up or down, see that it holds `wanted` and write `next`. */
+/* One element of a march: at each word, up or down, check that it holds `wanted` and write `next`. */
 static void element(struct fault *fault, uint32_t start, uint32_t bytes, int down, uint32_t wanted, uint32_t next)
 {
     empty_cache();

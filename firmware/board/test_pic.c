@@ -21,7 +21,7 @@
 #define SOURCE_UART1 17
 #define SOURCE_ARRIVALS 18
 #define ARRIVAL_WIRES 8
-#define WIRE_US 20          /* that a wire may take to be seen: much, the controller may be far */
+#define WIRE_US 20          /* for a wire to be seen: long, as the controller may be far */
 #define CYCLES_PER_US (CONFIG_CLOCK_FREQUENCY / 1000000)
 
 static void holds(const char *what, unsigned index, uint32_t offset, uint32_t bits)
@@ -59,7 +59,7 @@ static int registers(void)
 static void set_timer(unsigned hart, uint32_t high)
 {
     volatile uint32_t *compare = word_at(CLINT_BASE + 0x4000 + 8 * hart);
-    compare[1] = high; /* the low half does not matter: time has not come that far, or is behind 0 */
+    compare[1] = high; /* the low half does not matter: the time is below, or past 0 */
     compare[0] = high;
     (void)compare[0];
 }
@@ -80,7 +80,7 @@ static void arrival(unsigned wire, int up)
     if (up) {
         arrivals_index_write(0);
         arrivals_entry_write(wire << 28 | 2);
-        arrivals_entry_write(wire << 28 | 0xfffffff); /* the next one does not come while we look */
+        arrivals_entry_write(wire << 28 | 0xfffffff); /* the next one does not come during the check */
         arrivals_run_write(1);
     } else {
         arrivals_acknowledge_write(0xff);
@@ -122,9 +122,9 @@ static unsigned target;
 static uint32_t ready; /* the target waits */
 static uint32_t taken; /* its handler has run */
 static uint32_t taken_at; /* in cycles */
-static uint32_t claimed; /* what it found */
+static uint32_t claimed; /* the claimed source */
 
-/* Not again before mie is set: a wire that stays up must not keep the hart here. */
+/* Not again before mie is set: a wire that stays up must not trap the hart for ever. */
 static __attribute__((interrupt("machine"), aligned(4))) void handler(void)
 {
     taken_at = cycles();

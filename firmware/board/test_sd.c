@@ -20,10 +20,10 @@
 #define WAKING_HZ 400000
 #define READING_HZ 25000000
 #define LEAST_DIVIDER 4 /* soc/boards/sdcard.py */
-#define WAKING_MS 1000  /* a card may take that to get ready */
+#define WAKING_MS 1000  /* most that a card may take to become ready */
 #define READING_MS 500
 
-/* How a command is answered; | CHECKED where the answer has a CRC. */
+/* The kind of a command's answer; | CHECKED where the answer has a CRC. */
 #define NONE 0
 #define SHORT 1
 #define LONG 2
@@ -42,8 +42,8 @@
 #define SEND_OP_COND 41 /* application command */
 #define APP_CMD 55
 
-#define IF_COND 0x1aa                /* 2.7 to 3.6 V, and a pattern that comes back */
-#define OP_COND 0x40ff8000           /* high capacity is understood, 2.7 to 3.6 V */
+#define IF_COND 0x1aa                /* 2.7 to 3.6 V, and a pattern that is echoed */
+#define OP_COND 0x40ff8000           /* high capacity is supported, 2.7 to 3.6 V */
 #define OCR_READY 0x80000000
 #define OCR_BLOCKS 0x40000000        /* high capacity: addresses are blocks, not bytes */
 #define FOUR_LINES 2
@@ -58,7 +58,7 @@ static void set_clock(uint32_t hz)
     sdcard_divider_write(divider);
 }
 
-/* True if the card has answered, where the command has an answer. The core gives up by itself. */
+/* True if the card has answered, where the command has an answer. The core itself times out. */
 static int sent(uint32_t word)
 {
     uint32_t status;
@@ -125,7 +125,7 @@ static int read_by_register(uint32_t *crc)
     return 1;
 }
 
-/* As the controller reads and writes them (hw/disk/README.md): behind the block, in a ring of one. */
+/* The controller's format (hw/disk/README.md): after the block, in a ring of one. */
 static int read_by_dma(uint32_t *crc)
 {
     volatile uint32_t *request = (volatile uint32_t *)(buffer + BLOCK), *segment = request + 8,
@@ -140,7 +140,7 @@ static int read_by_dma(uint32_t *crc)
     completion[0] = completion[1] = 0;
     for (unsigned i = 0; i < BLOCK; i++)
         buffer[i] = 0xff;
-    (void)crc32(buffer, BLOCK); /* into the cache, which has to see the card's data go past it */
+    (void)crc32(buffer, BLOCK); /* fills the cache, which has to snoop the card's data */
     io_fence();
     DISK(SQ_BASE) = (uint32_t)request;
     DISK(CQ_BASE) = (uint32_t)completion;

@@ -10,7 +10,7 @@
 #include "line.h"
 #include "selftest.h"
 
-#define CHARACTERS 16    /* as a FIFO holds from reset */
+#define CHARACTERS 16    /* a FIFO's depth after reset */
 #define FAST_DIVISOR 1   /* 16 cycles a bit: only the port itself listens */
 
 static uint8_t sample(unsigned i)

@@ -15,7 +15,7 @@ BOARD = "sim"
 def build_board(waves: bool = False, device: str | None = None, **overrides: int) -> Path:
     """The simulator of the board `sim`, an executable file, built if it is not in the cache.
 
-    `device` (the kind of memory) and `overrides` as of soc.boards.build.generate_board. ValueError as of that,
+    `device` (the kind of memory) and `overrides` as in soc.boards.build.generate_board. ValueError as from that,
     otherwise as sim.model.build.build_simulator."""
     versions = tool_versions()
     board = generate_board(BOARD, device, **overrides)

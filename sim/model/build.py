@@ -27,15 +27,15 @@ from support.tools import ToolError
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
 COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
-LINK_FLAGS = ("-llz4", "-lslirp")     # of checkpoints, and of the Ethernet wire's end in this process
-# What is compiled for each machine, in this order; the rest is the same for all, and ccache finds it again.
+LINK_FLAGS = ("-llz4", "-lslirp")     # for checkpoints, and for the Ethernet wire's end in this process
+# The files compiled for each machine, in this order; the rest is the same for all, and ccache finds it again.
 OF_MACHINE = ("run/node.cpp", "machine/model.cpp", "machine/skip.cpp", "idle_table.cpp")
 ALONE = ("devices/line_speed.cpp",)     # its header has the same names as <termios.h>
 # In the order of DiskPins (sim/harness/machine/disk_pins.h).
 DISK_PINS = [name for name, _ in DISK_INPUTS + DISK_OUTPUTS]
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
               ("IData", "trap_pc"), ("CData", "wfi"))
-# No pin: VexRiscv declares its register file public, so Verilator keeps it in one piece; to look at it costs nothing.
+# Not a pin: VexRiscv declares its register file public, so Verilator keeps it in one piece; reading it costs nothing.
 REGISTER_FILE = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
 
 
@@ -56,8 +56,8 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
                 idle: Path | None = None, recipe: Recipe = DEFAULT) -> Path:
     """The harness around any Verilog whose top module `interlock` has the simulator's ports (soc/sim.py).
 
-    `sources` are Verilog and Verilator settings (.vlt); `clock_hz` is what serial bit times are made from; `idle` says
-    what goes on in idle cycles (soc/idle.py): without it none are skipped but of a model that stands still altogether.
+    `sources` are Verilog and Verilator settings (.vlt); `clock_hz` determines serial bit times; `idle` declares what
+    advances in idle cycles (soc/idle.py): without it cycles are skipped only if the whole model keeps its state.
     """
     versions = versions or tool_versions()
     library = verilate(sources, versions, waves, recipe)
@@ -66,7 +66,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     inputs |= {
         "model": library.dir.name,
         "tools": repr(sorted(versions.items())),
-        "how": Path(__file__),      # with the flags, what is compiled otherwise, and how it is linked
+        "how": Path(__file__),      # with the flags, the special compilations, and the link
         "compiling": Path(toolchain.__file__),
         "table": Path(idle_module.__file__),
         "generated": digest({name: make() for name, make in OF_HARNESS.items()}),
@@ -79,7 +79,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     }
 
     def build(out: Path):
-        # Not in the key: what these say follows from the model's, and from what else is in it.
+        # Not in the key: these follow from the model's key, and the rest of this one.
         header = library.dir / "include" / f"V{TOP}___024root.h"
         declared = json.loads(idle.read_text()) if idle else []
         verilog = [path for path in sources if path.suffix == ".v"]
@@ -122,7 +122,7 @@ def _has_ether(sources: Sequence[Path]) -> bool:
 
 
 def _pokes(sources: Sequence[Path]) -> list[str]:
-    """What can be poked, as C++: name, width, what writes it. Only what this Verilog has."""
+    """The registers that can be poked, as C++: name, width, what writes it. Only those of this Verilog."""
     pokes = []
     text = "".join(path.read_text() for path in sources)
     for name in REGISTERS:
@@ -157,7 +157,7 @@ def _ports(harts: int, disks: int, pokes: Sequence[str], edge: Sequence[str],
             + "".join(f"void {name}({root} *);\n" for name in edge)
             + f"inline void rising_edge([[maybe_unused]] {root} *root)\n{{\n"
             + "".join(f"    {name}(root);\n" for name in edge) + "}\n\n"
-            # What rising_edge() remembers of the cycle before does not hold where something else writes to the model.
+            # rising_edge()'s state from the cycle before is invalid after other writes to the model.
             + (f"void {ANEW}({root} *);\ninline void forget_last_edge({root} *root) {{ {ANEW}(root); }}\n\n"
                if EDGE in edge else f"inline void forget_last_edge({root} *) {{}}\n\n") +
             f"inline HartPins hart_pins(const V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
@@ -168,7 +168,7 @@ def _ports(harts: int, disks: int, pokes: Sequence[str], edge: Sequence[str],
 
 
 def _facts(fingerprint: str, harts: int, clock_hz: int) -> str:
-    """facts.cpp: what code that is the same for all machines has from its simulator (machine/facts.h)."""
+    """facts.cpp: the simulator's constants for code that is the same for all machines (machine/facts.h)."""
     return (f'#include "harness/machine/facts.h"\n\nconst unsigned HART_COUNT = {harts};\n'
             f'const unsigned long CLOCK_HZ = {clock_hz};\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n')
 
@@ -176,7 +176,7 @@ def _facts(fingerprint: str, harts: int, clock_hz: int) -> str:
 def _compile(out: Path, library: Library, made: Mapping[str, str], defines: Sequence[str]):
     work = out / "work"
     shutil.copytree(HARNESS, work / "harness", ignore=shutil.ignore_patterns("*.md"))
-    # A copy: from a folder named by its content, ccache would find nothing again.
+    # A copy: ccache would find nothing again in a folder named by its content.
     shutil.copytree(library.dir / "include", work / "model")
     for name, text in made.items():
         (work / name).parent.mkdir(exist_ok=True)
@@ -188,8 +188,8 @@ def _compile(out: Path, library: Library, made: Mapping[str, str], defines: Sequ
 
 
 def _united(work: Path) -> list[Path]:
-    """The sources of the harness in the folder `work`, those of one of its folders as one: of what a file takes to
-    compile, most are its headers."""
+    """The sources of the harness in the folder `work`, those of one of its folders as one: most of a file's compilation
+    time goes into its headers."""
     harness = work / "harness"
     of_machine = [harness / name for name in OF_MACHINE]
     alone = [harness / name for name in ALONE]
@@ -202,7 +202,7 @@ def _united(work: Path) -> list[Path]:
 
 
 def print_built(parser: argparse.ArgumentParser, build: Callable[[], Path]):
-    """Print the path that `build` gives. What goes wrong is one line, behind the last ones of what a generator said."""
+    """Print the path that `build` returns. Errors are one line, after the last ones of a generator's output."""
     try:
         with told_in_a_line("SoC", ToolError, BuildError):
             print(build())

@@ -17,8 +17,8 @@ from litex.gen.fhdl.verilog import _ieee_1800_2017_verilog_reserved_keywords
 from sim.model.gating.layout import APART, FRONT
 from sim.model.toolchain import BuildError
 
-RAM = "main_ram_storage"  # not compared: it changes only if a register that leads there does
-# Verilog's words that _assigned() reads right, and what of the preprocessor changes no assignment.
+RAM = "main_ram_storage"  # not compared: it changes only if a register before it does
+# Verilog's keywords that _assigned() handles, and preprocessor directives that change no assignment.
 WORDS = frozenset(
     "always assert assign begin case casex casez default else end endcase endmodule if initial inout input localparam "
     "module negedge or output parameter posedge reg signed wire".split())
@@ -32,8 +32,8 @@ OTHER = re.compile(r"^\s*(?:VL_(?:IN|OUT|INOUT)\w*\(&?(\w+),.*|Vl\w+<.*>\S* (\w+
 
 
 def idle_table(root: Path, verilog: Sequence[Path], declared: Sequence[dict], top: str) -> str:
-    """The C++ of `idle_table()` (sim/harness/machine/idle.h) for a model with the header `root`, of the Verilog that it
-    was made from, with what its cores declare. BuildError if the header has not what they name."""
+    """The C++ of `idle_table()` (sim/harness/machine/idle.h) for a model with the header `root`, from the Verilog that
+    it was made from and its cores' declarations. BuildError if the header lacks what they name."""
     widths = _members(root)
     clocked, all_names = _assigned(verilog)
     runs = {_member(top, name) for entry in declared for name in _moving(entry)}
@@ -88,7 +88,7 @@ def _member(top: str, name: str) -> str:
 
 
 def _moving(entry: dict) -> list[str]:
-    """The registers of an entry that need not stand still."""
+    """The registers of an entry that may change."""
     if entry["kind"] in ("still", "follows"):
         return entry["registers"] if entry["kind"] == "follows" else []
     if "register" not in entry:
@@ -131,8 +131,8 @@ def _assigned(verilog: Sequence[Path]) -> tuple[set[str], set[str]]:
 
 
 def _check_understood(name: str, text: str):
-    """BuildError that names the first thing in Verilog, without comments and with empty strings, that is not one of
-    those that are read right."""
+    """BuildError that names the first token in Verilog, without comments and with empty strings, that is not among
+    those handled."""
     def refuse(what: str):
         raise BuildError(f"{name}: {what}, which sim/model/idle.py does not understand, so idle cycles cannot be told")
 
@@ -150,7 +150,7 @@ def _check_understood(name: str, text: str):
 
 
 def _check_clocked(name: str, block: str):
-    """BuildError if a clocked block assigns in a way in which a target is not found."""
+    """BuildError if a clocked block has an assignment whose target is not found."""
     for line in block.splitlines():
         target = re.match(r"(.*?)(?:<=|(?<![=!<>])=(?!=))", line)
         if (re.search(r"\+\+|--", line) or (target and _unbalanced(target[1]))

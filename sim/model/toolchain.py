@@ -19,7 +19,7 @@ NEEDED = ("perl", COMPILER, LINKER, ARCHIVER, PROFILES, "verilator")
 LANGUAGE = "-std=c++17"
 
 
-# The instructions that x86-64-v3 adds and the model gains by: shifts and masks without the flags register.
+# The instructions of x86-64-v3 that speed up the model: shifts and masks without the flags register.
 LEVEL, LEVEL_FEATURES = "x86-64-v3", {"avx2", "bmi1", "bmi2", "fma", "movbe"}
 
 
@@ -34,7 +34,7 @@ def find(name: str) -> str | None:
 
 
 def needed(name: str) -> str:
-    """`find`; ToolError, one line with the mend, if there is no such program."""
+    """`find`; ToolError, one line with the remedy, if there is no such program."""
     path = find(name)
     if not path:
         raise ToolError(f"{name} is missing: run 'make setup'")
@@ -42,7 +42,7 @@ def needed(name: str) -> str:
 
 
 def tool_versions() -> dict[str, str]:
-    """Versions of the programs that a build calls. ToolError, one line with the mend, if one cannot be used."""
+    """Versions of the programs that a build calls. ToolError, one line with the remedy, if one cannot be used."""
     versions = {}
     for name in NEEDED:
         arguments, oldest, source = PROGRAMS[name]
@@ -60,7 +60,7 @@ def tool_versions() -> dict[str, str]:
 
 
 def _version(path: str, arguments: Sequence[str]) -> str | None:
-    """As `program_version`, which takes a sixth of a second for all: remembered as long as the program's file is the
+    """As `program_version`, which takes a sixth of a second for all: cached as long as the program's file is the
     same."""
     file = Path(path).resolve()
     stat = file.stat()
@@ -79,11 +79,11 @@ def _version(path: str, arguments: Sequence[str]) -> str | None:
 
 
 class NoVersion(Exception):
-    """A program that says no version."""
+    """A program that prints no version."""
 
 
 def processor_level() -> str | None:
-    """The level of processors that the model is compiled for: x86-64-v3 if this one has it, else what all have."""
+    """The level of processors that the model is compiled for: x86-64-v3 if this one has it, else the baseline."""
     try:
         features = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
@@ -92,7 +92,7 @@ def processor_level() -> str | None:
 
 
 def run(command: Sequence[str | Path], folder: Path, environment: Mapping[str, str] | None = None) -> str:
-    """What a program printed, called in `folder`. BuildError with its errors, or its last lines, if it fails."""
+    """The output of a program, called in `folder`. BuildError with its errors, or its last lines, if it fails."""
     done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     if done.returncode:
@@ -105,7 +105,7 @@ def run(command: Sequence[str | Path], folder: Path, environment: Mapping[str, s
 def compile_objects(folder: Path, sources: Mapping[Path, Sequence[str]]) -> list[Path]:
     """Objects, in `folder`, of C++ sources with flags of their own; ccache finds again what did not change.
 
-    Sources that lie in `folder` are named relative to it, so that another folder's compilation is found again too."""
+    Sources in `folder` are named relative to it, so that another folder's compilation is found again too."""
     compiler = [needed(COMPILER), LANGUAGE]
     environment = dict(os.environ)
     if shutil.which("ccache"):
@@ -125,7 +125,7 @@ def compile_objects(folder: Path, sources: Mapping[Path, Sequence[str]]) -> list
 
 
 def united(folder: Path, name: str, sources: Sequence[Path]) -> Path:
-    """One source, of that name, of several in `folder`: to read their headers takes longer than to compile them."""
+    """One source, of that name, from several in `folder`: reading their headers takes longer than compiling them."""
     made = folder / name
     made.write_text("".join(f'#include "{source.relative_to(folder)}"\n' for source in sources))
     return made

@@ -18,15 +18,15 @@ from support.cache import Input, cached
 TOP = "interlock"
 VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
                    "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0", "--make", "json")
-# Verilator's code compares and shifts in ways that are right and look wrong.
+# Verilator's code has correct comparisons and shifts that look wrong.
 COMPILER_FLAGS = ("-O3", "-w")
 LEVEL = processor_level()
-# Of what each cycle runs. To look for loads that the functions of a model have in common takes half of the time to
-# compile them, and what it finds costs more than it saves.
+# For the code of each cycle. Searching for loads that a model's functions have in common takes half of the compilation
+# time, and costs more than it saves.
 FAST_FLAGS = (*COMPILER_FLAGS, "-mllvm", "-enable-gvn-memdep=false", *([f"-march={LEVEL}"] if LEVEL else []))
-SLOW_FLAGS = ("-O1", "-w")  # of a model that is simulated for seconds
-ONCE_FLAGS = ("-O0", "-w")  # what runs once or in few cycles: set-up, saving, restoring, inputs that change
-WATCHED_FLAGS = ("-O0", "-w")  # of a model that is watched for some thousand cycles
+SLOW_FLAGS = ("-O1", "-w")  # for a model that is simulated for seconds
+ONCE_FLAGS = ("-O0", "-w")  # code that runs once or in few cycles: set-up, saving, restoring, changes of inputs
+WATCHED_FLAGS = ("-O0", "-w")  # for a model that is watched for some thousand cycles
 PROFILED_FLAGS = ("-fprofile-instr-generate",)
 PROFILE = "edge.profdata"
 
@@ -43,12 +43,12 @@ class Library:
 
     @property
     def profile(self) -> Path:
-        """How often the branches of the edge were taken: there if it is laid out by that (llvm-profdata shows it)."""
+        """The branch counts of the edge: present if it is laid out by them (llvm-profdata shows them)."""
         return self.dir / PROFILE
 
     @property
     def compile_flags(self) -> list[str]:
-        """What C++ that includes the headers is compiled with, beside where they are."""
+        """The flags for C++ that includes the headers, besides their folder."""
         return self._options("compile")
 
     @property
@@ -57,7 +57,7 @@ class Library:
 
     @property
     def edge(self) -> list[str]:
-        """The functions that are all there is to compute at a rising edge of `sys_clk` while no other input changes.
+        """The functions that compute everything at a rising edge of `sys_clk` while no other input changes.
 
         Empty if Verilator divided the work in another way, and with waves, which need to know what changed."""
         return self._options("edge")
@@ -68,18 +68,18 @@ class Library:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is made. Others than the default are for measuring what it gains (sim/bench/measures.py)."""
+    """How a model is made. Others than the default serve to measure its gains (sim/bench/measures.py)."""
 
     verilator: tuple[str, ...] = VERILATOR_FLAGS
     fast: tuple[str, ...] = FAST_FLAGS
-    rewritten: bool = True   # the rising edge is ours (sim/model/gating), not Verilator's
+    rewritten: bool = True   # the rising edge is rewritten (sim/model/gating), not Verilator's
     defines: tuple[str, ...] = ()   # of the harness
-    gated: bool = True   # its statements are left out where they would change nothing
-    profiled: bool = True   # the rising edge is laid out by how often its branches are taken, if it is ours
+    gated: bool = True   # its statements are skipped where they would change nothing
+    profiled: bool = True   # the rewritten rising edge is laid out by its branch counts
 
 
 DEFAULT = Recipe()
-# What has no value after reset begins with a random one. The harness takes the seed from the environment.
+# State without a reset value begins with a random one. The harness takes the seed from the environment.
 RESET_SEED = "INTERLOCK_RESET_SEED"
 RANDOM_RESET = Recipe(verilator=tuple(
     "unique" if before == "--x-initial" else word
@@ -103,7 +103,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
 
 
 def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recipe):
-    work = library.dir.resolve() / "work"   # as Verilator names what it has written there
+    work = library.dir.resolve() / "work"   # as Verilator names the files there
     apart = library.dir / "apart"
     apart.mkdir()
     for path in sources:
@@ -112,14 +112,14 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     made = _translate(work, [apart / path.name for path in sources], waves, recipe)
     edge = [] if waves else _edge(made)
     shutil.rmtree(apart)
-    # Verilator's own then is for the few cycles in which an input changes: 0.2 % of a disk's test.
+    # Verilator's own then runs only in the few cycles in which an input changes: 0.2 % of a disk's test.
     ours = recipe.rewritten and bool(edge) and _rewrite(work, made, edge, recipe.gated)
     whole = ONCE_FLAGS if ours else recipe.fast
     include = library.dir / "include"
     include.mkdir()
     for header in work.glob("*.h"):
         shutil.copy(header, include)
-    # As verilated.mk does: -llz4 for the waves is not in what Verilator tells.
+    # As in verilated.mk: Verilator does not report -llz4, for the waves.
     link_flags = [*made["options"].get("ldflags", []), *(["-llz4"] if waves else []), "-pthread"]
     options = {"compile": _defines(made), "link": link_flags, "edge": edge}
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
@@ -141,10 +141,10 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
 
 
 def _translate(work: Path, sources: Sequence[Path], waves: bool, recipe: Recipe) -> dict:
-    """What Verilator tells of the C++ that it has made of `sources` in the folder `work`, which has nothing else."""
+    """Verilator's description of the C++ that it has made from `sources` in the folder `work`, which has only that."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    # An empty VERILATOR_ROOT is an error, and another one is another Verilator's.
+    # An empty VERILATOR_ROOT is an error, and another one belongs to another Verilator.
     environment = {name: value for name, value in os.environ.items() if name != "VERILATOR_ROOT"}
     run([needed("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
          *(["--trace-fst"] if waves else []), *sources], work, environment)
@@ -174,8 +174,8 @@ def _rewrite(work: Path, made: dict, edge: list[str], gated: bool) -> bool:
 
 
 def _profiled(work: Path, made: dict, others: Sequence[Path]) -> list[str]:
-    """What has the compiler lay out the edge by how often its branches were taken while the model worked: flags.
-    `others` are the objects of all but the edge."""
+    """The flags that make the compiler lay out the edge by the branch counts of the working model. `others` are the
+    objects of all but the edge."""
     folder = _copied(work, "profiled")
     flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
 

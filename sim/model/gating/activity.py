@@ -15,19 +15,19 @@ from sim.model.gating.statements import Statement
 from sim.model.gating.supernodes import Piece, Supernodes
 
 OPERATOR = re.compile(r"([-+*/&|^<>=!~?]=?|<<|>>|&&|\|\|)$")
-# Instructions for each operator, variable that is read, one that is written: fitted to what valgrind counts in the
-# model of one hart. Of two branches one is carried out.
+# Instructions for each operator, variable read, and variable written: fitted to valgrind's counts in the model of one
+# hart. Of two branches one is executed.
 PREFIX = re.compile(r"^\.?(__Vdly(Set|Val|Dim\d|LsbVal)?__)?(interlock__DOT__)?(InterlockCluster__DOT__)?"
                     r"(harts_\d+_logic_)?")
-WORDS = 2    # of a name say which core it is
-PASSED_BY = 0.02     # pieces that are less active are passed by with one look at their gates
+WORDS = 2    # of a name identify the core
+PASSED_BY = 0.02     # less active pieces are skipped by one test of their gates
 OPERATION, READ, WRITE, TEST = 0.65, 0.45, 0.2, 1.0
 
 
 @dataclass(frozen=True)
 class Watched:
-    """What a model wrote whose nodes all had gates of their own: for each cycle a row, in it a byte for each unit, or
-    for each hart of one that harts share, that is 1 if its gate was open."""
+    """The output of a model whose nodes all have gates of their own: for each cycle a row, in it a byte for each unit,
+    or for each hart of a unit that harts share, that is 1 if its gate was open."""
 
     rows: np.ndarray
 
@@ -40,19 +40,19 @@ class Watched:
         return len(self.rows)
 
     def of(self, first: int, harts: int) -> int:
-        """The cycles in which a unit was active, as bits: those of one hart behind those of another."""
+        """The cycles in which a unit was active, as bits: those of one hart after those of another."""
         return int.from_bytes(np.packbits(self.rows[:, first:first + harts].T.reshape(-1)).tobytes(), "big")
 
 
 def core_of(node: Node) -> str:
-    """What core a node is of, by the first words of the name of what it writes."""
+    """The core of a node, by the first words of the name of what it writes."""
     names = sorted((name[0] != ".", name) for name in node.names.writes if not NUMBERED.search(name))
     path = PREFIX.sub("", names[0][1]).split("__DOT__") if names else [""]
     return "_".join("_".join(path).strip("_").split("_")[:WORDS])
 
 
 def units_of(nodes: Sequence[Node], families: Sequence[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """What is carried out as a whole: a family, by its first node, or a node that is in none."""
+    """What is executed as a whole: a family, by its first node, or a node that is in none."""
     members: dict[int, tuple[int, ...]] = {k: (k,) for k in range(len(nodes))}
     for family in families:
         for k in family:
@@ -62,7 +62,7 @@ def units_of(nodes: Sequence[Node], families: Sequence[tuple[int, ...]]) -> dict
 
 
 def columns(members: Mapping[int, tuple[int, ...]]) -> tuple[dict[int, int], int]:
-    """Where in a row each unit's first byte is, and the length of a row."""
+    """The place of each unit's first byte in a row, and the length of a row."""
     first, width = {}, 0
     for unit, of in members.items():
         first[unit] = width
@@ -78,7 +78,7 @@ def alone(nodes: Sequence[Node], families: Sequence[tuple[int, ...]],
 
 
 def work(one: Any) -> float:
-    """Instructions that a statement takes, roughly."""
+    """The approximate number of instructions of a statement."""
     if isinstance(one, Statement):
         return (OPERATION * sum(1 for token in one.tokens if OPERATOR.match(token)) + READ * len(one.names.reads)
                 + WRITE * len(one.names.writes))

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-# As Migen writes them: a process from its first line to the `end` at the margin, a statement a line.
+# In Migen's format: a process from its first line to the `end` at the margin, a statement per line.
 PROCESS = re.compile(r"^always @\(\*\) begin\n(?P<body>.*?)^end\n", re.MULTILINE | re.DOTALL)
 ASSIGNMENT = re.compile(r" *(\w+)(\[[^]]*\])? <= (.*);")
 BRANCH = re.compile(r" *(?:if \(.*\) begin|case \(.*\)|end else begin|.*: begin)")
@@ -25,9 +25,9 @@ class Branching:
 
 
 def split_processes(verilog: str) -> str:
-    """Verilog as Migen writes it, with state machines in a process for each set of signals that decide a signal.
+    """Verilog in Migen's format, with state machines in a process for each set of signals that determine a signal.
 
-    What is written in another way stays as it is."""
+    Text in another format is not changed."""
     def split(found: re.Match) -> str:
         lines = found["body"].splitlines()
         if not any(line.lstrip().startswith("case (") for line in lines):
@@ -51,7 +51,7 @@ def split_processes(verilog: str) -> str:
 
 
 def _parse(lines: list[str]) -> "tuple[list[Branching | str], list[str]]":
-    """The statements at the beginning of `lines`, and the lines behind them. ValueError for a line of another form."""
+    """The statements at the beginning of `lines`, and the lines after them. ValueError for a line of another form."""
     statements: list[Branching | str] = []
     while lines:
         line = lines[0]
@@ -108,6 +108,6 @@ def _only(statements: "list[Branching | str]", targets: set[str]) -> list[str]:
         else:
             branches = [(opening, _only(inside, targets)) for opening, inside in statement.branches]
             if any(inside for _, inside in branches):
-                # A branch with nothing in it stays: it keeps the others from being taken.
+                # An empty branch stays: it keeps the others from being taken.
                 lines += [line for opening, inside in branches for line in (opening, *inside)] + [statement.end]
     return lines

@@ -13,8 +13,8 @@ from sim.model.gating.statements import TOLD, Any, Statement, all_tokens
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes that are carried out together. `shared`: they are of hart 0, and the others do the same. `gated`: only if
-    something changed that they look at; `seldom` if that is in few cycles."""
+    """Nodes that are executed together. `shared`: they are hart 0's, and the others do the same. `gated`: only if
+    something that they read changed; `seldom` if that is in few cycles."""
 
     shared: bool
     gated: bool
@@ -24,17 +24,17 @@ class Group:
 
 @dataclass(frozen=True, order=True)
 class Gate:
-    """A group, for one hart if the harts share it: then each has a gate of its own."""
+    """The gate of a group, for one hart if the harts share it: then each has a gate of its own."""
 
     group: int
     hart: int | None = None
 
 
 def looked_at(statements: Iterable[Any]) -> frozenset[str]:
-    """The variables whose values from before these statements count in them.
+    """The variables whose values before these statements affect them.
 
-    Not those that get a new value first; nor those that keep their old one if nothing else is written: to write the
-    same again changes nothing, as long as nothing reads them before the last that may write them."""
+    Not those that get a new value first; nor those that keep their old one if nothing else is written: writing the same
+    value again changes nothing, as long as nothing reads them before the last possible write."""
     statements = list(statements)
     last = {name: i for i, one in enumerate(statements) for name in one.names.writes}
     given: set[str] = set()
@@ -47,7 +47,7 @@ def looked_at(statements: Iterable[Any]) -> frozenset[str]:
 
 
 def always(statements: Iterable[Any]) -> bool:
-    """Whether these do something outside of the model, or nothing that would be seen in it."""
+    """Whether these have an effect outside the model, or none visible in it."""
     statements = list(statements)
     return (not any(one.names.writes for one in statements)
             or any(TOLD.match(token) for one in statements for token in all_tokens(one)))

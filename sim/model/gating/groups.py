@@ -11,10 +11,10 @@ from sim.model.gating.order import Node
 
 def grouped(nodes: Sequence[Node], after: Sequence[set[int]], families: Sequence[tuple[int, ...]],
             pieces: Sequence[tuple[bool, Collection[int]]], seldom: Collection[int] = ()) -> list[Group]:
-    """Groups of nodes, those that harts share behind each other as far as can be.
+    """Groups of nodes, those that harts share contiguous as far as possible.
 
     `pieces`: whether each has a gate, and its units; a unit is a family's first node, or a node that is in none. Those
-    of `seldom` units are behind each other where they can be: one look at all their gates passes them by."""
+    of `seldom` units are contiguous where possible: one test of all their gates skips them."""
     shared = {family[0] for family in families}
     _, follows = contracted(families, nodes, after)
     piece_of = {unit: i for i, (gated, units) in enumerate(pieces) if gated for unit in units}
@@ -62,7 +62,7 @@ def grouped(nodes: Sequence[Node], after: Sequence[set[int]], families: Sequence
 
 
 def _in_order(units: list[int], follows: Mapping[int, Collection[int]]) -> list[int]:
-    """The units of a piece, each behind those that it comes after."""
+    """The units of a piece, each after those that it has to follow."""
     mine = set(units)
     waits = dict.fromkeys(units, 0)
     for unit in units:

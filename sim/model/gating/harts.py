@@ -12,8 +12,8 @@ from sim.model.gating.order import Node, components
 from sim.model.gating.statements import SELF, Any, all_tokens
 
 HART = re.compile(r"harts_(\d+)_")
-NUMBERED = re.compile(r"__V(dfg|temp|table)")   # names that say nothing
-NUMBER = re.compile(r"_?\d+")   # of the first hart it may be missing
+NUMBERED = re.compile(r"__V(dfg|temp|table)")   # names without information
+NUMBER = re.compile(r"_?\d+")   # the first hart's may be missing
 # How far away the use of a variable may be by which it is told from others: less where that finds none.
 ROUNDS = (6, 1, 0)
 
@@ -55,8 +55,8 @@ def find_common(statements: Sequence[Any]) -> frozenset[str]:
 
 def find_shared(nodes: Sequence[Node], after: Sequence[set[int]], types: Mapping[str, str],
                 common: Collection[str] = ()) -> Shared:
-    """What the harts have in common, so that each family can be carried out for one hart after the other. `common` is
-    what find_common() has found."""
+    """What the harts have in common, so that each family can be executed for one hart after the other. `common` is the
+    result of find_common()."""
     texts = [_text(node, types) for node in nodes]
     harts = max((n for node in nodes for s in node.statements for n in harts_of(s, common)), default=-1) + 1
     if harts < 2:
@@ -74,7 +74,7 @@ def find_shared(nodes: Sequence[Node], after: Sequence[set[int]], types: Mapping
 
 
 def _text(node: Node, types: Mapping[str, str]) -> tuple[tuple[str, ...], list[str]]:
-    """A node without the names of its variables, and these in the order in which they stand in it."""
+    """A node without the names of its variables, and these in the order of their occurrence."""
     tokens = [token for statement in node.statements for token in all_tokens(statement)]
     shape, names, at = [], [], 0
     while at < len(tokens):
@@ -90,8 +90,8 @@ def _text(node: Node, types: Mapping[str, str]) -> tuple[tuple[str, ...], list[s
 
 def _alike(texts: Sequence, common: Collection[str], harts: int, families: Sequence,
            far: int) -> list[tuple[int, ...]]:
-    """Nodes of one hart each, not in a family yet, that are told apart by nothing but the hart. What a variable is in
-    `families` is known; of the others without a hart's name the numbers in it say nothing."""
+    """Nodes of one hart each, not in a family yet, that differ only in the hart. A variable's role in `families` is
+    known; the numbers in other names without a hart's name carry no information."""
     kinds: dict = {}
 
     def kind(what) -> int:
@@ -103,8 +103,8 @@ def _alike(texts: Sequence, common: Collection[str], harts: int, families: Seque
         for hart, name in enumerate(row):
             row_of[name] = row
             owner[name] = {hart} if row[0] != row[1] else set()
-    told: dict[str, object] = {}      # what is known of a variable
-    vague = set()                  # those that are known by their use besides
+    told: dict[str, object] = {}      # a variable's known role
+    vague = set()                  # those that are also identified by their uses
     for name in {name for _, used in texts for name in used}:
         if name in row_of:
             told[name] = row_of[name]
@@ -137,7 +137,7 @@ def _alike(texts: Sequence, common: Collection[str], harts: int, families: Seque
 
 
 def _rows(families: Sequence[tuple[int, ...]], texts: Sequence) -> set[tuple[str, ...]]:
-    """What stands in the same place in the nodes of a family: a variable of each hart, or one for all."""
+    """The variables in the same place in the nodes of a family: one of each hart, or one for all."""
     return {row for family in families for row in zip(*(texts[k][1] for k in family), strict=True)}
 
 
@@ -157,8 +157,8 @@ def _consistent(families: list, texts: Sequence, types: Mapping[str, str], harts
 
 
 def _apart(families: list, nodes: Sequence[Node], after: Sequence[set[int]]) -> list:
-    """Without the families that cannot be carried out as a whole: what comes after a part of one comes before
-    another part of it."""
+    """Without the families that cannot be executed as a whole: what has to follow a part of one has to precede another
+    part of it."""
     while True:
         unit, follows = contracted(families, nodes, after)
         loops = {part for group in components(follows) if len(group) > 1 for part in group}
@@ -171,7 +171,7 @@ def _apart(families: list, nodes: Sequence[Node], after: Sequence[set[int]]) -> 
 
 def contracted(families: Sequence[tuple[int, ...]], nodes: Sequence[Node],
                after: Sequence[set[int]]) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """The order when each family is one unit, named by its first node: the unit of each node, and what comes after
+    """The order when each family is one unit, named by its first node: the unit of each node, and the successors of
     each unit."""
     unit = {k: k for k in range(len(nodes))} | {k: family[0] for family in families for k in family}
     follows: dict[int, set[int]] = {k: set() for k in unit.values()}

@@ -13,8 +13,8 @@ END_OF_STATE = "// INTERNAL VARIABLES"
 BYTES = {"CData": 1, "SData": 2, "IData": 4, "QData": 8}
 WORD = 4
 FRONT = "alignas(64)"
-# Of what is smaller than a word: each in one of its own. Next to each other they, and gates, made a model 2.7 times as
-# slow on a Zen 5 (docs/simulator.md); with more room, or with ports so too, it is slower again.
+# Members smaller than a word get a word each. Next to each other they, and gates, made a model 2.7 times as slow on a
+# Zen 5 (docs/simulator.md); with more room, or with ports so too, it is slower again.
 APART = f"alignas({WORD})"
 
 
@@ -34,7 +34,7 @@ def arrange(header: str, twins: Mapping[str, tuple[str, int]], harts: int) -> tu
     types = member_types(header)
     of_hart = [{first: name for name, (first, k) in twins.items() if k == hart and name[0] == "."}
                for hart in range(harts)]
-    # Small ones first: what the harts look at most is in few cache lines. Then the order is that of the names.
+    # Small ones first: what the harts read most is in few cache lines. Then in order of the names.
     order = sorted(of_hart[0], key=lambda name: (BYTES.get(types[name], 16), "VlUnpacked" in types[name], name))
     moved, kept = {}, []
     for line in header.splitlines():
@@ -52,7 +52,7 @@ def arrange(header: str, twins: Mapping[str, tuple[str, int]], harts: int) -> tu
 
 
 def add_member(header: str, declaration: str) -> str:
-    """The header with a member that is not of the model's state: nothing saves or compares it."""
+    """The header with an added member outside the model's state: nothing saves or compares it."""
     before, mark, behind = header.partition(END_OF_STATE + "\n")
     if not mark:
         raise NotUnderstood(f"the header has no line {END_OF_STATE!r}")
@@ -60,7 +60,7 @@ def add_member(header: str, declaration: str) -> str:
 
 
 def apart(header: str) -> str:
-    """The header with each member that is smaller than a word in a word of its own, but for ports."""
+    """The header with each member that is smaller than a word in a word of its own, except ports."""
     def small(line: str) -> bool:
         member = MEMBER.match(line)
         return member is not None and BYTES.get(member["type"], WORD) < WORD

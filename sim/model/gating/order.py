@@ -19,7 +19,7 @@ class Node:
 
 
 def dependencies(statements: Sequence[Any]) -> tuple[list[Node], list[set[int]]]:
-    """The nodes, in the order of their first statements, and for each the nodes that have to come after it."""
+    """The nodes, in the order of their first statements, and for each the nodes that have to follow it."""
     after: list[set[int]] = [set() for _ in statements]
     writer: dict[str, int] = {}
     readers: dict[str, list[int]] = defaultdict(list)
@@ -29,7 +29,7 @@ def dependencies(statements: Sequence[Any]) -> tuple[list[Node], list[set[int]]]
                 after[writer[name]].add(i)
         for name in statement.names.writes:
             if name in writer:
-                after[i].add(writer[name])   # both ways: they end in one node
+                after[i].add(writer[name])   # both ways, so they become one node
             for reader in readers.pop(name, ()):
                 after[reader].add(i)
             writer[name] = i
@@ -48,8 +48,8 @@ def dependencies(statements: Sequence[Any]) -> tuple[list[Node], list[set[int]]]
 
 
 def components(after: Mapping[T, set[T]]) -> list[list[T]]:
-    """Groups of which each one reaches each other (Tarjan's algorithm), those that are reached before those that
-    reach them."""
+    """The strongly connected components (Tarjan's algorithm), those that are reached before those that reach
+    them."""
     number: dict[T, int] = {}
     low: dict[T, int] = {}
     stack: list[T] = []

@@ -10,7 +10,7 @@ from sim.model.gating.statements import SELF, Any, Body, If, Statement, Tokens, 
 
 ZERO = {"0", "0U", "0ULL"}
 OPERATOR = re.compile(r"[-+*/%&|^<>=!~?:,]")
-SELECTED = 8     # terms of which so few are ever selected that it is worth a look whether any is
+SELECTED = 8     # so many terms are so seldom selected that a test whether any is pays off
 
 
 def simplified(body: Body, reset: str) -> list[Any]:
@@ -40,15 +40,15 @@ def _after_reset(one: Any, reset: str, local: Mapping[str, str]) -> list[Any]:
 
 
 def _taken_apart(one: Any, local: Mapping[str, str], common: Collection[str]) -> list[Any]:
-    """A branch of one hart as one for each thing that it writes: Verilator joins them as it finds them, not for every
-    hart alike. Next to each other, the compiler joins them again."""
+    """A branch of one hart as one for each variable that it writes: Verilator joins them in ways that differ between
+    harts. Contiguous ones are joined again by the compiler."""
     if isinstance(one, Statement) or len(harts_of(one, common)) != 1:
         return [one]
     sides = [(s, k) for k, side in enumerate((one.then, one.other)) for inner in side
              for s in _taken_apart(inner, local, common)]
     written = frozenset().union(*(s.names.writes for s, _ in sides))
     nodes, _ = dependencies([s for s, _ in sides])
-    if written & one.names.reads or len(nodes) < 2:   # what is written is read here, too: the order matters
+    if written & one.names.reads or len(nodes) < 2:   # a written variable is read here, too: the order matters
         return [one]
     groups: dict[frozenset[str], list] = {node.names.writes: [] for node in nodes}
     for s, side in sides:
@@ -78,8 +78,8 @@ def _needed(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:
 
 
 def _selected(one: Any, local: Mapping[str, str]) -> Any:
-    """A value put together of many terms, each with a bit that selects it, as a look whether any of these bits is set,
-    and the terms only then. So a core reads its CSRs: nearly never, and one of them counts cycles."""
+    """A value combined from many terms, each with a bit that selects it, as a test whether any of these bits is set,
+    and the terms only then. A core reads its CSRs so: nearly never, and one of them counts cycles."""
     if not isinstance(one, Statement) or one.tokens[one.equals] != "=":
         return one
     terms = _terms(one.tokens[one.equals + 1:], "|")
@@ -87,7 +87,7 @@ def _selected(one: Any, local: Mapping[str, str]) -> Any:
     if sum(map(bool, bits)) < SELECTED:
         return one
     others = [term for term, bit in zip(terms, bits, strict=True) if not bit]
-    if any("~" in term for term in others):   # has a sign in C++, so that what stands beside it first matters
+    if any("~" in term for term in others):   # signed in C++, so the first operand matters
         return one
     choice = ("VL_UNLIKELY", "(", *_put_together([bit for bit in bits if bit]), ")", "?", "(",
               *_put_together([term for term, bit in zip(terms, bits, strict=True) if bit]), ")", ":", "0U")
@@ -101,14 +101,14 @@ def _put_together(terms: Sequence[Tokens]) -> tuple[str, ...]:
 
 
 def _bare(tokens: Tokens) -> Tokens:
-    """An expression without brackets around all of it."""
+    """An expression without enclosing brackets."""
     while tokens[:1] == ("(",) and _level(tokens).index(0) == len(tokens) - 1:
         tokens = tokens[1:-1]
     return tokens
 
 
 def _level(tokens: Tokens) -> list[int]:
-    """How many brackets are open behind each token."""
+    """The number of open brackets after each token."""
     depth, levels = 0, []
     for token in tokens:
         depth += (token in ("(", "[")) - (token in (")", "]"))
@@ -117,7 +117,7 @@ def _level(tokens: Tokens) -> list[int]:
 
 
 def _terms(tokens: Tokens, operator: str) -> list[Tokens]:
-    """What `operator` joins, all that it joins itself taken apart; the whole, if anything else stands there."""
+    """The operands of `operator`, nested ones flattened; the whole, if it is another expression."""
     tokens = _bare(tuple(tokens))
     at = [i for i, (token, level) in enumerate(zip(tokens, _level(tokens), strict=True))
           if not level and OPERATOR.match(token)]
@@ -141,7 +141,7 @@ def _selecting(term: Tokens, local: Mapping[str, str]) -> Tokens:
 
 
 def joined(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:
-    """Branches that stand next to each other and have the same condition as one."""
+    """Merges adjacent branches with the same condition."""
     out: list[Any] = []
     for one in statements:
         last = out[-1] if out else None

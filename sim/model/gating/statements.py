@@ -11,10 +11,10 @@ TOKEN = re.compile(r'(?P<skip>\s+|/\*.*?\*/|//[^\n]*)|"(?:[^"\\]|\\.)*"|[A-Za-z_
                    r'[-+*/&|^<>=!]=|.', re.DOTALL)
 SELF = "vlSelfRef"
 TYPES = {"CData", "SData", "IData", "QData", "VlWide"}
-# What has no place in memory. Macros in capitals compute from their arguments, but for those below.
+# Names without a place in memory. Macros in capitals compute from their arguments, except those below.
 WORDS = {"IData", "QData", "CData", "SData", "true", "false", "vlSymsp", "__FILE__", "__LINE__"}
 WRITTEN = {"VL_ZERO_W": 1, "VL_ADD_W": 1, "VL_SUB_W": 1}   # which argument a macro writes
-TOLD = re.compile(r"VL_(WRITEF|FINISH|STOP|FATAL)")         # macros that do something outside of the model
+TOLD = re.compile(r"VL_(WRITEF|FINISH|STOP|FATAL)")         # macros with an effect outside the model
 PURE = re.compile(r"VL_(EXTENDS?|SHIFT[LR]S?|MULS?|DIVS?|MODDIVS?|GTS?|GTES?|LTS?|LTES?|REDXOR|COUNTONES|UNLIKELY|"
                   r"LIKELY|CLOG2|STREAML|ONEHOT0?)(_[IQ]+|_\d+)?$")
 CONSTANTS = "ConstPool"
@@ -22,12 +22,12 @@ Tokens = Sequence[str]
 
 
 class NotUnderstood(Exception):
-    """The text holds what this was not made for."""
+    """The text has a form that this does not handle."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a statement reads and writes: `.name` is a member of the model, `name` a local variable."""
+    """The variables that a statement reads and writes: `.name` is a member of the model, `name` a local variable."""
 
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
@@ -38,12 +38,12 @@ class Names:
 
 @dataclass(frozen=True)
 class Statement:
-    """An assignment or a macro: its text, and the place in it of what it writes, if anything."""
+    """An assignment or a macro: its text, and the place in it of its target, if any."""
 
     tokens: tuple[str, ...]
     names: Names
-    whole: str = ""   # the variable that it gives a new value, all of it and whatever happens
-    equals: int = 0   # where an assignment has its =
+    whole: str = ""   # the variable that it always writes as a whole
+    equals: int = 0   # the place of an assignment's =
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def branch(condition: Tokens, then: Sequence[Any], other: Sequence[Any], local: 
 
 
 def write_out(one: Any, rename: Callable[[Tokens], str], indent: int, of: Callable[[Statement], str]) -> str:
-    """The C++ of a statement: its conditions with their variables named by `rename`, the rest as `of` has it."""
+    """The C++ of a statement: its conditions with their variables named by `rename`, the rest by `of`."""
     space = "    " * indent
     if isinstance(one, Statement):
         return f"{space}{of(one)};\n"
@@ -159,7 +159,7 @@ class Body:
         return inside
 
     def _until(self, stop: str) -> list[str]:
-        """The tokens up to `stop` outside of brackets; goes on behind it."""
+        """The tokens up to `stop` outside brackets; continues after it."""
         depth, begin = 0, self.at
         while depth or self.tokens[self.at:self.at + 1] != [stop]:
             if self.at == len(self.tokens):

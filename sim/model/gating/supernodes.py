@@ -11,14 +11,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-# In instructions, as far as that can be told: of a gate; of an open one; of a variable that is compared; and what could
-# be carried out while the processor finds that a gate is not as it last was. With one hart it learns more than that.
+# Estimates in instructions: of a gate; of an open one; of a compared variable; and the work possible during the
+# misprediction of a gate. With one hart the processor predicts better than that.
 HEAD, OPEN, COMPARISON, GUESS = 2.0, 2.0, 4.5, 15.0
 FEW = 12      # readers of a variable that has more are not tried with each other
 SELDOM = 0.002
-# The chance in a cycle that a variable changes that did not while the model was watched, which is not all that a model
-# is for: so what looks at many of those is not joined with much that looks at others. Of 1e-4 to 6e-3, a kernel's boot
-# took the fewest instructions with the largest.
+# The probability per cycle that a variable changes that did not while the model was watched, as a watched run covers
+# only some uses: so readers of many of those are not joined with large readers of others. Of 1e-4 to 6e-3, a kernel's
+# boot took the fewest instructions with the largest.
 DOUBT = 6e-3
 BETTER = 0.01
 
@@ -33,7 +33,7 @@ class Piece:
     active: int
     cycles: int
     harts: int
-    core: str = ""     # what it is part of: of what was never seen to be active, only that is known
+    core: str = ""     # its core: all that is known of pieces never seen active
 
     @property
     def shared(self) -> bool:
@@ -41,7 +41,7 @@ class Piece:
 
     @property
     def comparison(self) -> float:
-        """What it costs to compare a variable that it writes: each hart compares its own only."""
+        """The cost of comparing a variable that it writes: each hart compares only its own."""
         return COMPARISON / self.harts
 
     @property
@@ -50,11 +50,11 @@ class Piece:
 
 
 class Supernodes:
-    """Divides units into pieces with gates and those that are always carried out.
+    """Divides units into pieces with gates and those that are always executed.
 
     `pieces`: one for each unit, by its name; `follows`: the units that come after each, an order without loops;
-    `written`: the variables that each writes, and no other; `looked`: those at whose values from before it each
-    looks; `never`: units that cannot stand behind a gate."""
+    `written`: the variables that each writes, and no other; `looked`: those whose values from before it each
+    reads; `never`: units that cannot be behind a gate."""
 
     def __init__(self, pieces: Mapping[int, Piece], follows: Mapping[int, Collection[int]],
                  written: Mapping[int, Iterable[str]], looked: Mapping[int, Collection[str]], never: Collection[int]):
@@ -73,8 +73,8 @@ class Supernodes:
         self.writer = {name: unit for unit, names in self.wrote.items() for name in names}
         self.looks: dict[int, set[str]] = {
             unit: {name for name in looked[unit] if name in self.writer} for unit in self.pieces}
-        # Of a variable: the pieces that look at it, behind its writer and not in the same piece; and whether one looks
-        # at what it was in the last cycle, to be told even if it is the writer.
+        # Of a variable: the pieces that read it, after its writer and not in the same piece; and whether one reads its
+        # value of the last cycle, and has to be woken even if it is the writer.
         self.lookers: dict[str, set[int]] = defaultdict(set)
         self.kept: set[str] = set()
         for unit, names in self.looks.items():
@@ -85,18 +85,18 @@ class Supernodes:
                     self.lookers[name].add(unit)
                 else:
                     self.kept.add(name)
-        # What each looks at that others write and that is not known to change.
+        # The variables that each reads, others write, and that are not known to change.
         self.doubtful = {unit: {name for name in names if self.writer[name] != unit
                                 and not (self.pieces[unit].active and self.pieces[self.writer[name]].active)}
                          for unit, names in self.looks.items()}
-        self.told: dict[int, set[str]] = defaultdict(set)   # by writer: what has to be compared
+        self.told: dict[int, set[str]] = defaultdict(set)   # by writer: the variables to compare
         for name, unit in self.writer.items():
             if name in self.kept or self.lookers[name]:
                 self.told[unit].add(name)
         self.heap: list[tuple[float, int, int, int, int]] = []
 
     def _reached(self) -> dict[int, int]:
-        """The units that come after each, near and far, as bits."""
+        """The direct and indirect successors of each unit, as bits."""
         reached: dict[int, int] = {}
         for unit in reversed(self._order()):
             reached[unit] = 0
@@ -115,14 +115,14 @@ class Supernodes:
         return ready
 
     def _allowed(self, a: int, b: int) -> bool:
-        """Whether nothing else comes behind one and before the other."""
+        """Whether no other piece is between the two in the order."""
         if self.reached[b] >> a & 1:
             a, b = b, a
         return (not self.reached[a] >> b & 1
                 or not any(self.reached[other] >> b & 1 for other in self.after[a] if other != b))
 
     def _gate(self, active: int, cycles: int) -> float:
-        """What it costs that a piece has one."""
+        """The cost of a piece's gate."""
         return HEAD + (OPEN * active.bit_count() + self.guess * (active ^ active >> 1).bit_count()) / cycles
 
     def _costs(self, unit: int) -> float:
@@ -134,7 +134,7 @@ class Supernodes:
                 + (piece.rate + DOUBT * len(self.doubtful[unit])) * inside)
 
     def _gain(self, a: int, b: int) -> float:
-        """What it saves to join two pieces."""
+        """The gain from joining two pieces."""
         one, other = self.pieces[a], self.pieces[b]
         untold = sum(name not in self.kept and len(self.lookers[name]) == 1
                      for x, y in ((a, b), (b, a)) for name in self.told[x] & self.looks[y])
@@ -144,7 +144,7 @@ class Supernodes:
         return self._costs(a) + self._costs(b) - self._gate(active, one.cycles) - rate * inside
 
     def _doubtful(self, a: int, b: int) -> set[str]:
-        """Of what two pieces look at and neither writes, what is not known to change."""
+        """Of the variables that two pieces read and neither writes, those not known to change."""
         return {name for name in self.doubtful[a] | self.doubtful[b] if self.writer[name] not in (a, b)}
 
     def _offer(self, a: int, b: int):
@@ -200,7 +200,7 @@ class Supernodes:
         self.version[a] += 1
 
     def _join_seldom(self):
-        """What is never active, in as few pieces of each core as an order allows."""
+        """Joins units that are never active, into as few pieces of each core as an order allows."""
         waits = {unit: len(others) for unit, others in self.before.items()}
         after = {unit: sorted(others) for unit, others in self.after.items()}
 
@@ -215,7 +215,7 @@ class Supernodes:
                 ready[kind(unit)].append(unit)
         pieces = []
         while any(ready.values()):
-            # What is active first: then more of the others are ready.
+            # Active ones first: then more of the others are ready.
             now = max((one for one, units in ready.items() if units), key=lambda one: (not one[0], len(ready[one])))
             taken = []
             while ready[now]:
@@ -257,7 +257,7 @@ class Supernodes:
             if (a not in self.pieces or b not in self.pieces or then != [self.version[a], self.version[b]]
                     or not self._allowed(a, b)):
                 continue
-            now = self._gain(a, b)   # others may have been joined meanwhile that looked at the same
+            now = self._gain(a, b)   # other readers of the same may have been joined meanwhile
             if now < BETTER:
                 continue
             if now < -gain - 0.5:
@@ -270,7 +270,7 @@ class Supernodes:
         return joined
 
     def _open(self):
-        """Takes the gates away that cost more than they save: what only others look at need not be compared."""
+        """Removes the gates that cost more than they save: variables that only others read need not be compared."""
         while True:
             opened = 0
             for unit in sorted(self.pieces, key=lambda unit: -self.pieces[unit].rate):

@@ -10,7 +10,7 @@ from sim.model.gating.activity import Watched
 from sim.model.gating.write import ANEW, EDGE, WATCHED
 
 LOAD = Path(__file__).parent / "load.S"
-RESET, BOOT, CYCLES = 16, 6_000, 6_000     # cycles: of the reset; until the harts are at work; that are watched
+RESET, BOOT, CYCLES = 16, 6_000, 6_000     # cycles: of the reset; until the harts work; watched
 SOURCE = "watch.cpp"
 MAIN = """#include <cstdio>
 #include <cstring>
@@ -65,16 +65,16 @@ FILL = """    std::FILE *load = std::fopen(arguments[2], "rb");
 
 
 def watch(folder: Path, top: str, header: str, build: Callable[[Path], Path]) -> Watched:
-    """What the model in `folder` does, whose edge was written with `watching` and has the header `header`.
+    """The activity of the model in `folder`, whose edge was written with `watching` and has the header `header`.
 
-    `build` compiles the source of a main program with it; BuildError and CalledProcessError as there are."""
+    `build` compiles the source of a main program with it; passes on BuildError and CalledProcessError."""
     out = _at_work(folder, top, header, build, DECLARED, MEASURED)
     return Watched.read(out, out.stat().st_size // CYCLES)
 
 
 def profile(folder: Path, top: str, header: str, build: Callable[[Path], Path]) -> Path:
-    """Has the model in `folder`, as it is written in the end, work as long as one that is watched; the counts of its
-    branches, which `build` has clang count (-fprofile-instr-generate). Otherwise as `watch`."""
+    """Runs the model in `folder`, in its final form, as long as a watched one; returns the counts of its branches,
+    which `build` makes clang count (-fprofile-instr-generate). Otherwise as `watch`."""
     counts = folder / "counts"
     _at_work(folder, top, header, build, "", COUNTED, "env", f"LLVM_PROFILE_FILE={counts}")
     return counts
@@ -82,7 +82,7 @@ def profile(folder: Path, top: str, header: str, build: Callable[[Path], Path]) 
 
 def _at_work(folder: Path, top: str, header: str, build: Callable[[Path], Path], declared: str, measured: str,
              *by: str) -> Path:
-    """Builds the program with these parts and runs it, `by` another one; the file that it was told to write."""
+    """Builds the program with these parts and runs it, by means of `by`; returns its output file."""
     ram = re.search(r"VlUnpacked<\w+/\*[\d:]+\*/, \d+> (\w+__DOT__main_ram_storage);", header)
     lines = re.findall(r"VL_IN8\(&?(\w+_rx),0,0\)", header)
     names = {"watched": WATCHED, "edge": EDGE, "cycles": CYCLES}

@@ -23,7 +23,7 @@ from sim.model.gating.statements import Body, NotUnderstood, Statement, Tokens, 
 EDGE, SOURCE = "interlock_edge", "interlock_edge.cpp"
 ANEW = "interlock_edge_anew"     # opens all gates: to be called when anything but EDGE() has changed the model
 WATCHED = "interlock_watched"    # a row of sim/model/gating/activity.py, Watched
-EIGHT, FOUR = 8, 4     # gates that one look passes by
+EIGHT, FOUR = 8, 4     # gates that one test skips
 DIFFER = """template <class T> bool differ(const T &a, const T &b)
 {
     if constexpr (sizeof(T) <= sizeof(uint64_t))
@@ -52,9 +52,9 @@ def write_edge(root: str, source: str, header: str, function: str, reset: str,
                watched: Watched | None = None, watching: bool = False) -> tuple[str, str]:
     """The C++ of EDGE() and ANEW(), and the header that it needs in place of `header`.
 
-    `source` is where Verilator wrote `function`, of the class `root`; `reset` is the input that is 0 in every edge.
-    `watched` is what the same model wrote that was made with `watching`: without it there are no gates, unless
-    `watching`, when each node has its own. NotUnderstood if they hold what this was not made for."""
+    `source` is the file with Verilator's `function`, of the class `root`; `reset` is the input that is 0 in every edge.
+    `watched` is the output of the same model made with `watching`: without it there are no gates, unless `watching`,
+    when each node has its own. NotUnderstood for forms that this does not handle."""
     text = re.search(rf"^void {function}\({root}\* vlSelf\) \{{\n(.*?)^\}}", source, re.DOTALL | re.MULTILINE)
     if not text:
         raise NotUnderstood(f"there is no {function}")
@@ -74,9 +74,9 @@ def write_edge(root: str, source: str, header: str, function: str, reset: str,
 
 
 class _Writer:
-    """The text of the file. `r` is the model, `h` the model as far away as the hart's members are from hart 0's; `s`
-    and `m` are what is handed from group to group, of the model and of the hart, and the gates of either. They are in
-    the model, so that there may be several."""
+    """The text of the file. `r` is the model, `h` the model offset by the distance of the hart's members from hart 0's;
+    `s` and `m` are the state passed from group to group, of the model and of the hart, and the gates of either. They
+    are in the model, so that there may be several."""
 
     def __init__(self, root: str, nodes: Sequence[Node], shared: Shared, types: Mapping[str, str],
                  local: Mapping[str, str], groups: Sequence[Group], shadows: Mapping[str, str],
@@ -98,7 +98,7 @@ class _Writer:
                         where[self._first(name)].add(g)
         self.handed_on = {first for first, places in where.items() if len(places) > 1}
         self.handed_on |= {self._first(name) for name in shadows}
-        # A part is a function; those that are shared have gates of their own for each hart.
+        # A part is a function; shared ones have separate gates for each hart.
         self.parts = [list(part) for _, part in groupby(range(len(groups)), lambda g: groups[g].shared)]
         self.gate: dict[int, int] = {}
         self.gates = {False: 0, True: 0}
@@ -144,10 +144,10 @@ class _Writer:
         statements = joined([s for k in group.nodes for s in self.nodes[k].statements], self.local)
         written = sorted({name for one in statements for name in one.names.writes})
         opening = {name: opened for name in written if (opened := self._opened(name, group.shared))}
-        # What opens the same gates has a flag in common.
+        # Variables that open the same gates share a flag.
         flag = {opened: f"changed{i}" for i, opened in enumerate(sorted(set(opening.values())))}
-        # Compared where it is written, if that is once at most; and in a group that runs in each cycle, if that is in
-        # branches, though what is written over within a cycle then opens a gate for nothing. Else what it had is kept.
+        # Compared at the write, if there is at most one; also in a group that runs in each cycle, if the writes are in
+        # branches, though a value overwritten within a cycle then opens a gate for nothing. Else the old value is kept.
         once = written_once(statements) | (set() if group.gated else written_in_branches(statements))
         before = {name: f"before{i}" for i, name in enumerate(opening)
                   if name not in once and not self._is_memory(name)}
@@ -159,7 +159,7 @@ class _Writer:
                 end = past
             return " ".join([*out, *tokens[end:]])
 
-        def write(one: Statement) -> str:   # of a memory, what is written is compared, not all of it
+        def write(one: Statement) -> str:   # of a memory, only the written element is compared
             compared = [name for name in one.names.writes if name in opening and name not in before]
             if not compared:
                 return rename(one.tokens)
@@ -189,7 +189,7 @@ class _Writer:
         return f"    if ({gate}){unlikely} {{\n{seen}        {gate} = 0;\n{text}    }}\n"
 
     def _part(self, part: Sequence[int]) -> str:
-        """Groups one behind the other. Those that are seldom active have gates that one look passes by together."""
+        """Groups one after the other. One test skips the gates of several seldom active ones together."""
         text, at = "", 0
         while at < len(part):
             run = 0
@@ -210,7 +210,7 @@ class _Writer:
         return self.types[name].startswith("VlUnpacked")
 
     def file(self, constants: str, blocks: Sequence[Sequence[str]]) -> str:
-        """All of it; `blocks` are the members of each hart, as sim/model/gating/layout.py has put them."""
+        """All of it; `blocks` are the members of each hart, as arranged by sim/model/gating/layout.py."""
         harts = len(blocks)
         text = (f'#include <cstddef>\n#include <cstdint>\n#include <cstring>\n\n'
                 f'#include "{self.root.removesuffix("___024root")}__pch.h"\n\n{constants}\n'
@@ -240,7 +240,7 @@ class _Writer:
                 + "}\n")
 
     def state(self, harts: int) -> str:
-        """What EDGE() remembers from one edge to the next: a member of the model's class."""
+        """EDGE()'s state from one edge to the next: a member of the model's class."""
         def variables_of(shared: bool) -> str:
             return (f"uint32_t open[{self.gates[shared] + 1}];\n"
                     + "".join(f"        {self.local[name]} {name};\n" for name in sorted(self.handed_on)
