@@ -44,6 +44,22 @@ def test_the_suite_with_four_threads():
     assert not any(wrong), "\n".join(one for one in wrong if one)
 
 
+# A loop of a hundred rounds whose procedure goes through nearly 10,000 each time, and leaves them by `return`.
+SHORT_LOOPS = """resource short()
+  sem stop_it
+  procedure most() returns int n { for [i = 1 to 9999] { n = i; if (i == 9000) return } }
+  process calls { for [k = 1 to 100] { if (most() < 9000 or ?stop_it > 0) exit }; write(?stop_it) }
+  process ends { V(stop_it) }
+end
+"""
+
+
+def test_rounds_of_loops_that_end_count(tmp_path):
+    source = tmp_path / "short.mpd"
+    source.write_text(SHORT_LOOPS)
+    assert run_limited([mpd.build_mpd(source, host=True)], 20, capture_output=True, text=True).stdout == "1\n"
+
+
 # Neither of the two waits, so that each stays on its thread.
 MESSAGES = """resource messages()
   op ch(int n); sem done; int last
@@ -302,8 +318,8 @@ ANALYSES = [
     ("op s()\ncap s c = s; send s(); receive s()", "mpd_receive(", "mpd_P("),
     ("sem s = 1, t[3]\nP(s); V(t[2])", "mpd_V(&(*(struct mpd_sem *)", "mpd_send("),
     ("op f(int x)\nint y; receive f(y); send f(1)", "mpd_receive(", "struct mpd_in "),
-    ("int sum\nfor [i = 1 to 3] sum += i", " = mpd_next_round(", "mpd_give_way("),
-    ("op f(int x)\nproc f(x) { }\nco [i = 1 to 3] f(i) oc", "mpd_rounds(1);", "mpd_give_way("),
+    ("int sum\nfor [i = 1 to 3] sum += i", "mpd_ahead(&rounds, ", "mpd_more("),
+    ("op f(int x)\nproc f(x) { }\nco [i = 1 to 3] f(i) oc", "mpd_more(&rounds)", "mpd_ahead("),
     ("op f(int x), g()\nin f(x) -> skip [] g() -> skip ni", "struct mpd_in ", "mpd_receive("),
 ]
 

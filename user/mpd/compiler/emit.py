@@ -52,6 +52,17 @@ def c_string(text: str) -> str:
     return '"' + "".join(c if c.isalnum() and c.isascii() or c in " ./_:-," else f"\\{ord(c):03o}" for c in text) + '"'
 
 
+# How the rounds of a loop are counted, after MPD_LOOPS of which it gives way: each one, or many ahead.
+EACH, AHEAD = "each", "ahead"
+
+
+def counting(body: tree.Statement) -> str:
+    """AHEAD if nothing in a loop's body leaves the loop, and no other loop is in it."""
+    def leaves(one: tree.Statement) -> bool:
+        return isinstance(one, tree.While | tree.For | tree.Co) or isinstance(one, tree.Jump) and one.how != "next"
+    return EACH if any(map(leaves, tree.statements(body))) else AHEAD
+
+
 def calls(one: object) -> bool:
     """Whether evaluating it may change something."""
     match one:
@@ -85,6 +96,8 @@ class Emitter:
         self.labels = 0
         self.context: list[tuple[str, int]] = []    # what is around: loop, in, co
         self.done = 0                   # the label at the end of the function
+        self.gives_way = False          # it counts rounds of loops
+        self.beginning = 0              # its line of self.lines
         self.block_name = "NULL"        # of the invocation that is served, for reply and forward
         self.arm_signatures: list[Signature] = []       # of the input statements around
         self.resource: Resource
@@ -1247,31 +1260,11 @@ class Emitter:
                     self.statement(one.otherwise)
                 self.close()
             case tree.While():
-                number = self.fresh()
-                self.open()
-                self.put(f"int rounds_{number} = 0;")
-                if one.first:
-                    self.open("do")
-                else:
-                    self.open(f"while ({self.condition(one.condition)})")
-                self.put(f"rounds_{number} = mpd_next_round(rounds_{number});")
-                self.loop_body(one.body, number)
-                self.close(f" while ({self.condition(one.condition)});" if one.first else "")
-                self.put(f"exit_{number}: {UNUSED};")
-                self.put(f"mpd_rounds(rounds_{number});")
-                self.close()
+                self.while_loop(one)
             case tree.For():
                 number = self.fresh()
-
-                def a_round():
-                    self.put(f"rounds_{number} = mpd_next_round(rounds_{number});")
-                    self.loop_body(one.body, number)
-                self.open()
-                self.put(f"int rounds_{number} = 0;")
-                self.quantified(one.quantifiers, a_round)
+                self.quantified(one.quantifiers, lambda: self.loop_body(one.body, number), counting(one.body))
                 self.put(f"exit_{number}: {UNUSED};")
-                self.put(f"mpd_rounds(rounds_{number});")
-                self.close()
             case tree.Co():
                 self.co(one)
             case tree.In():
@@ -1539,8 +1532,9 @@ class Emitter:
             self.put(f"mpd_send(mpd_block(sizeof(struct mpd_invocation), {place}), {self.capability(one.of)}, "
                      f"{place});")
 
-    def quantified(self, quantifiers: Sequence[tree.Quantifier], body: Callable[[], None]):
-        """Loops that overflow nowhere: a quantifier may end at the last integer."""
+    def quantified(self, quantifiers: Sequence[tree.Quantifier], body: Callable[[], None], counted: str = ""):
+        """Loops that overflow nowhere: a quantifier may end at the last integer. `counted`: how rounds are (counting),
+        of the innermost quantifier; those of one around others each."""
         if not quantifiers:
             body()
             return
@@ -1561,20 +1555,84 @@ class Emitter:
                 self.put(f"    by_{number} = -by_{number};")
             self.put(f"if (by_{number} <= 0)")
             self.put(f'    mpd_error({self.place(step.at)}, "a quantifier\'s step is not positive");')
-        self.open(f"if (i_{number} {'>=' if one.down else '<='} last_{number})")
-        self.open(f"for (;; i_{number} {'-' if one.down else '+'}= by_{number})")
-        self.put(f"{UNUSED}{kind} {name} = ({kind})i_{number};")
-        if one.such_that:
-            self.open(f"if ({self.condition(one.such_that)})")
-        self.quantified(more, body)
-        if one.such_that:
-            self.close()
         first, second = (f"i_{number}", f"last_{number}") if one.down else (f"last_{number}", f"i_{number}")
-        self.put(f"if ((uint32_t){first} - (uint32_t){second} < (uint32_t)by_{number})")
-        self.put("    break;")
+        left = f"(uint32_t){first} - (uint32_t){second}"
+        advance = f"i_{number} {'-' if one.down else '+'}= by_{number}"
+
+        def a_round():
+            self.put(f"{UNUSED}{kind} {name} = ({kind})i_{number};")
+            if one.such_that:
+                self.open(f"if ({self.condition(one.such_that)})")
+            self.quantified(more, body, counted)
+            if one.such_that:
+                self.close()
+
+        def leave(how: str):
+            self.put(f"if ({left} < (uint32_t)by_{number})")
+            self.put(f"    {how};")
+
+        def each():
+            a_round()
+            leave(f"goto end_{number}")
+            self.put(f"{advance};")
+
+        self.open(f"if (i_{number} {'>=' if one.down else '<='} last_{number})")
+        if counted == AHEAD and not more and (literal or not step):
+            self.gives_way = True
+            self.open(f"for (;; {advance})")
+            self.put(f"mpd_int stop_{number} = i_{number};")
+            self.put(f"stop_{number} {'-' if one.down else '+'}= "
+                     f"by_{number} * mpd_ahead(&rounds, ({left}) / (uint32_t)by_{number});")
+            self.open(f"for (;; {advance})")
+            a_round()
+            self.put(f"if (i_{number} == stop_{number})")
+            self.put("    break;")
+            self.close()
+            leave("break")
+            self.close()
+        elif counted:
+            self.each_round(each)
+            self.put(f"end_{number}: {UNUSED};")
+        else:
+            self.open(f"for (;; {advance})")
+            a_round()
+            leave("break")
+            self.close()
         self.close()
         self.close()
+
+    def each_round(self, body: Callable[[], None]):
+        """Rounds without end, each of which is counted. Those up to where it gives way are a loop of their own, without
+        a call: in it C keeps in registers what does not change."""
+        self.gives_way = True
+        self.open("for (;; mpd_again(&rounds))")
+        self.put("MPD_KEEP(rounds);")
+        self.open("do")
+        body()
+        self.close(" while (mpd_more(&rounds));")
         self.close()
+
+    def while_loop(self, one: tree.While):
+        number = self.fresh()
+
+        def each():
+            if one.first:
+                self.loop_body(one.body, number)
+            self.put(f"if (!({self.condition(one.condition)}))")
+            self.put(f"    goto exit_{number};")
+            if not one.first:
+                self.loop_body(one.body, number)
+        self.each_round(each)
+        self.put(f"exit_{number}: {UNUSED};")
+
+    def begin_code(self):
+        self.done, self.gives_way, self.beginning = self.fresh(), False, len(self.lines)
+
+    def end_code(self):
+        self.put(f"done_{self.done}: {UNUSED};")
+        if self.gives_way:
+            self.lines.insert(self.beginning, "    int rounds = MPD_LOOPS;")
+            self.put("mpd_rounds(rounds);")
 
     def co(self, one: tree.Co):
         number = self.fresh()
@@ -1583,11 +1641,9 @@ class Emitter:
         for i, arm in enumerate(one.arms):
             def body(arm=arm, i=i):
                 self.open()
-                if arm.quantifiers:
-                    self.put("mpd_rounds(1);")
                 self.simple(lambda: self.co_invocation(arm, i, number))
                 self.close()
-            self.quantified(arm.quantifiers, body)
+            self.quantified(arm.quantifiers, body, EACH)
         self.put(f"void *ended_{number};")
         self.open(f"while ((ended_{number} = mpd_co_wait(co_{number}, {self.place(one.at)})))")
         for i, arm in enumerate(one.arms):
@@ -1855,11 +1911,11 @@ class Emitter:
     def operation_function(self, op: Op):
         proc = op.body
         assert proc
-        self.current_op, self.done = op, self.fresh()
+        self.current_op, self.context = op, []
         self.block_name = "own_block" if op.apart else "NULL"
-        self.context = []
         self.open(self.head(op))
         self.put(f"mpd_enter({self.place(op.name.at)});")
+        self.begin_code()
         if op.apart:
             self.put(f"{UNUSED}void *own_block = own;")
         self.prologue(proc, op)
@@ -1872,7 +1928,7 @@ class Emitter:
         elif result:
             self.put(f"{self.c_type(result.type)} {result.code} = {self.zero(result.type)};")
         self.statement(proc.body)
-        self.put(f"done_{self.done}: {UNUSED};")
+        self.end_code()
         if op.apart:
             self.open("if (own_block == own)")
         for line in self.copy_out():
@@ -1962,27 +2018,28 @@ class Emitter:
             if op.body:
                 self.operation_function(op)
         self.instance(resource)
-        self.current_op, self.done, self.context = None, self.fresh(), []
+        self.current_op, self.context = None, []
         self.block_name = "self" if resource.replies else "NULL"
         self.locals = False
         self.open(f"static {UNUSED}void i_{name}({UNUSED}struct r_{name} *self)")
         self.put(f"mpd_enter({self.place(resource.name.at)});")
+        self.begin_code()
         for item in [*resource.spec, *(resource.body or [])]:
             if isinstance(item, tree.Proc) and item.is_process:
                 self.start(item)
             elif not isinstance(item, tree.Proc | tree.Final | tree.Import | tree.Extend | tree.External):
                 self.statement(item)
-        self.put(f"done_{self.done}: {UNUSED};")
+        self.end_code()
         self.close()
         self.block_name = "NULL"
         self.initial_wrapper(resource)
         if resource.final:
-            self.done = self.fresh()
             self.open(f"static {UNUSED}void f_{name}(void *of)")
             self.put(f"{UNUSED}struct r_{name} *self = of;")
             self.put(f"mpd_enter({self.place(resource.final.at)});")
+            self.begin_code()
             self.statement(resource.final.body)
-            self.put(f"done_{self.done}: {UNUSED};")
+            self.end_code()
             self.close()
         self.put("")
 
@@ -2069,7 +2126,7 @@ class Emitter:
                 self.put(f"b->a_{number} = {quantifier.symbol.code};")
             self.put(f"mpd_start({self.code_of(op)}, b, {self.place(process.name.at)});")
             self.close()
-        self.quantified(process.quantifiers, body)
+        self.quantified(process.quantifiers, body, EACH)
 
     def types(self, records: Sequence[Record]) -> list[str]:
         """Declarations of the types that the rest turned out to use."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -412,6 +413,28 @@ class Jump(Statement):
 @dataclass(eq=False)
 class Block(Statement):
     body: list[Statement]
+
+
+def statements(one: Statement) -> Iterator[Statement]:
+    """A statement and those in it."""
+    yield one
+    inner: list[Statement | None] = []
+    match one:
+        case Block():
+            inner = [*one.body]
+        case Several():
+            inner = one.of
+        case If():
+            inner = [one.then, one.otherwise]
+        case While() | For():
+            inner = [one.body]
+        case Co():
+            inner = [arm.then for arm in one.arms]
+        case In():
+            inner = [*(arm.body for arm in one.arms), one.otherwise]
+    for each in inner:
+        if each:
+            yield from statements(each)
 
 
 # What only components have

@@ -228,24 +228,42 @@ _Noreturn void mpd_end(int status);
 void mpd_nap(mpd_int milliseconds, const char *location);
 mpd_int mpd_age(void); /* milliseconds since the beginning */
 
-/* Loops give way now and then. Each counts its rounds in a register, and its process's at its end: a store each round
- * would cost more than many a loop does. */
+/*
+ * Loops give way now and then. A procedure counts the rounds of its loops in a register, down from MPD_LOOPS, and adds
+ * them up for its process at its end: a store each round would cost more than many a round does.
+ */
 #define MPD_LOOPS 10000
 void mpd_give_way(void);
 
-static inline int mpd_next_round(int rounds)
+static inline void mpd_rounds(int left)
 {
-    if (__builtin_expect(++rounds < MPD_LOOPS, 1))
-        return rounds;
-    mpd_give_way();
-    return 0;
-}
-
-static inline void mpd_rounds(int rounds)
-{
-    if ((mpd_now.loops -= rounds) <= 0)
+    if ((mpd_now.loops -= MPD_LOOPS - left) <= 0)
         mpd_give_way();
 }
+
+static inline bool mpd_more(int *rounds)
+{
+    return __builtin_expect(--*rounds >= 0, 1);
+}
+
+static inline void mpd_again(int *rounds)
+{
+    mpd_give_way();
+    *rounds = MPD_LOOPS;
+}
+
+/* How many rounds behind this one a loop goes on for before it asks again, of `left`: they are counted already. */
+static inline mpd_int mpd_ahead(int *rounds, uint32_t left)
+{
+    if (!mpd_more(rounds))
+        mpd_again(rounds);
+    uint32_t most = (uint32_t)*rounds, ahead = left < most ? left : most;
+    *rounds -= (int)ahead;
+    return (mpd_int)ahead;
+}
+
+/* Else the compiler makes one loop of the loop inside and the one around, which has a call that may change memory. */
+#define MPD_KEEP(rounds) __asm__ volatile("" : "+r"(rounds))
 
 /*
  * On entry of what has a frame of any size: looks before anything is written where no stack may be, and reports an
