@@ -423,7 +423,7 @@ def statements(one: Statement) -> Iterator[Statement]:
         case Block():
             inner = [*one.body]
         case Several():
-            inner = one.of
+            inner = [*one.of]
         case If():
             inner = [one.then, one.otherwise]
         case While() | For():
