@@ -1,6 +1,6 @@
 """The commands that come with the shell beside the host's: each line of CASES is given to a shell in a folder of its
-own, on this host and on the machine. What it prints, its status, and what is in the folder afterwards are compared;
-what it says on standard error is each program's own.
+own, on this host and on the machine. Its output, its status, and the folder's contents afterwards are compared;
+its standard error is each program's own.
 
     python -m tests.kernel.commands [--part 8] [--harts 2]
 """
@@ -16,7 +16,7 @@ from sim.images import programs
 from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import host
 
-# What each finds in its folder: content, or where a link leads, or None for a folder.
+# Each one's folder at first: contents of files, targets of links, or None for a folder.
 TREE = {"f": "one\ntwo\nthree\n", "g": "two\nfour\n", "empty": "", "-r": "a name that looks like an option\n",
         "a b": "with a blank\n", "ä": "with a letter\n", "s": None, "s/a": "in s\n", "s/b": None, "s/b/c": "deep\n",
         "s/link": Path("a"), "t": None, "t/a": "in t\n", "hollow": None, "way": Path("f"), "lost": Path("nowhere"),
@@ -364,9 +364,9 @@ stat -c %s f
 stat -c %F s
 """.strip().splitlines()
 
-# Of every part: where a file, a folder or an option is taken for another.
+# In every part: cases where a file, a folder or an option is taken for another.
 ALWAYS = ("cp f f", "cp -r s/ t", "mv s/ new", "rm -- -r", "cp -r s s", "mv s s/new")
-# Lines whose result is not that of the host's commands, which are GNU's, and why: so it is with toybox everywhere.
+# Lines whose result differs from the host's commands, which are GNU's, and why: toybox does so everywhere.
 DIFFERENT = {
     "cp -r s s": "nothing is copied, where GNU copies what was there before",
     "cp -r to-s/ new": "a slash behind a link changes nothing",
@@ -408,7 +408,7 @@ def prepared(folder: Path, part: int) -> list[int]:
                 path.write_text(held)
     script = ["umask 022", "PATH=$PATH:/bin"]
     for n in chosen:
-        # What `find` has of the shell's words is quoted.
+        # The shell's words in `find` are quoted.
         words = (f"'{word}'" if word in ("(", ")", ";", "!") and CASES[n].startswith("find") else word
                  for word in CASES[n].split(" "))
         script += [f"cd $1/w/{n} && ( {' '.join(words)} ) >$1/o/{n} 2>/dev/null </dev/null",
@@ -418,7 +418,7 @@ def prepared(folder: Path, part: int) -> list[int]:
 
 
 def left(folder: Path, n: int) -> str:
-    """What a case has left, a line each."""
+    """The files that a case has left, a line each."""
     lines = []
     at = folder / f"w/{n}"
     for path in sorted(at.rglob("*"), key=str):
@@ -468,7 +468,7 @@ def on_machine(folder: Path, part: int, harts: int) -> dict[int, str]:
 
 
 def compared(folder: Path, part: int = 1, harts: int = 1) -> tuple[int, list[str]]:
-    """How many cases were compared, and what differs and is not listed."""
+    """The number of cases compared, and differences that are not listed."""
     theirs, ours = on_host(folder / "host", part), on_machine(folder / "machine", part, harts)
     wrong = [f"{CASES[n]}\n  host     {theirs[n]}\n  machine  {ours[n]}" for n in theirs
              if (theirs[n] != ours[n]) != (CASES[n] in DIFFERENT)]

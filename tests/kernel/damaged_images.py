@@ -1,9 +1,9 @@
-"""Damaged images of a file system in simulation: each is mounted, walked, read, written and unmounted, and the worst
-that comes of it is an error, never a panic or a loop (kernel/test/damaged.c).
+"""Damaged images of a file system in simulation: each is mounted, walked, read, written and unmounted; operations may
+give errors, but none panics or loops (kernel/test/damaged.c).
 
     python -m tests.kernel.damaged_images --count 200 --seed 1 --out build/damaged
 
-A boot has many of them, a seed's. With `--kernels` under which kernels; `test/host/ext2.c` does the same on the host,
+A boot has many of them, a seed's. `--kernels` names the kernels; `test/host/ext2.c` does the same on the host,
 under sanitizers and by the hundred thousand."""
 
 import argparse
@@ -13,12 +13,12 @@ from pathlib import Path
 from tests.kernel.machine import DEVICES, boot
 from tests.kernel.power_cuts import ENVIRONMENT, KERNELS, host
 
-CYCLES_EACH = 3_000_000     # at most: what goes on for longer is a loop
+CYCLES_EACH = 3_000_000     # at most: an image that takes longer loops
 KILOBYTES = 256
 
 
 def sound_image(folder):
-    """A small one with all that a file system can have: indirect blocks, links of both kinds, a folder with a hash
+    """A small image with all features of a file system: indirect blocks, links of both kinds, a folder with a hash
     tree, extended attributes, of which two files share one block."""
     files = folder / "files"
     (files / "a/deep/e").mkdir(parents=True)
@@ -53,7 +53,7 @@ def sound_image(folder):
 
 
 def damage(folder, options, count, seed=1, first=0, sync="cli-optim"):
-    """How the kernel ended behind images `first` to `first` + `count` of a seed."""
+    """How the kernel ended after images `first` to `first` + `count` of a seed."""
     bootargs = f"run=test-damaged images={count} first={first} hz=0 bufs=24"
     return boot(folder / "run", 1, sync, bootargs, seed, options=options, machine=DEVICES,
                 max_cycles=6_000_000 + CYCLES_EACH * count, hang_cycles=2 * CYCLES_EACH,

@@ -1,4 +1,4 @@
-"""A kernel in the simulator with a real gdb-multiarch on its data line, spoken to through GDB's machine interface."""
+"""A kernel in the simulator with a real gdb-multiarch on its data line, controlled through GDB's machine interface."""
 
 import ast
 import os
@@ -12,7 +12,7 @@ from tests.kernel.machine import CONSOLE_BAUD, command, ended
 
 GDB = "gdb-multiarch"
 LINE_BAUD = 6_000_000
-PATIENCE_S = 240            # for any one answer: the machine may have better things to do
+PATIENCE_S = 240            # for any one answer: the machine may be busy
 MAX_CYCLES = 2_000_000_000  # while GDB thinks, the target runs on
 
 
@@ -41,7 +41,7 @@ class Session:
     def __enter__(self):
         self.gdb = subprocess.Popen([GDB, "-nx", "-q", "--interpreter=mi2", str(self.image)], stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0, cwd=self.folder)
-        # To stop all harts may take DEBUG_STOP_CYCLES (kernel/debug/debug.h), which take long on a busy machine.
+        # Stopping all harts may take DEBUG_STOP_CYCLES (kernel/debug/debug.h), which is long on a busy machine.
         for setting in ("confirm off", "width 0", f"remotetimeout {PATIENCE_S // 2}", "trust-readonly-sections on",
                         "mi-async on", "print thread-events off"):
             self.say(f"set {setting}")
@@ -77,7 +77,7 @@ class Session:
         return self.log[-1]
 
     def say(self, text, error=False):
-        """Carry out a command of GDB's, and return what it prints; with `error` it has to fail."""
+        """Execute a GDB command, and return its output; with `error` it has to fail."""
         self.log.append(f">>> {text}")
         self.gdb.stdin.write(text.encode() + b"\n")
         shown = []

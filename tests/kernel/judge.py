@@ -1,14 +1,14 @@
-"""POSIX by an outside judge: the programs of judge/ run on this host's Linux and on the machine, and what they print is
+"""POSIX by an outside judge: the programs of judge/ run on this host's Linux and on the machine, and their output is
 compared line by line.
 
     python -m tests.kernel.judge --out build/judge                      all families, with every combination
     python -m tests.kernel.judge --out build/judge rename --part 7      one, with a seventh of them
     python -m tests.kernel.judge --out build/judge --harts 2 --unix beyond
 
-A family is one program, judge/NAME.c: a further one is a further file, and nothing else (judge.h says how a line is
-shown, say.h of families whose processes print beside each other). Each runs in a folder of its own, here in memory,
-there on a disk; its output is a file there. Lines that differ have to be in judge/differences.toml, with what the
-machine gives and the reason; what is listed and does not differ any more is wrong, too, when every combination is made.
+A family is one program, judge/NAME.c: a new one is a new file, and nothing else (judge.h says how a line is
+shown, say.h for families whose processes print beside each other). Each runs in a folder of its own, here in memory,
+there on a disk; its output is a file there. Lines that differ must be in judge/differences.toml, with the machine's
+result and the reason; an entry that no longer differs is an error, too, when every combination is run.
 """
 
 import argparse
@@ -37,19 +37,19 @@ from tests.kernel.power_cuts import KERNELS, host
 SOURCES = Path(__file__).parent / "judge"
 HELPERS = ("run", "sh")
 FAMILIES = sorted(path.stem for path in SOURCES.glob("*.c") if path.stem not in HELPERS)
-TERMINALS = 6           # that judge/terminals.c may hang up
-FAST = "ram_read_latency=0"      # what is compared are results: an eighth fewer cycles give them
-LIMIT = 300             # seconds that the host has for all of them
+TERMINALS = 6           # for judge/terminals.c to hang up
+FAST = "ram_read_latency=0"      # only results are compared: an eighth fewer cycles give them
+LIMIT = 300             # seconds for all of them on the host
 FLAGS = ("-D_GNU_SOURCE", "-Wno-unused", "-Wno-format-truncation")
-# What is wrong on purpose, gcc need not say.
+# gcc need not warn of errors on purpose.
 HOST_FLAGS = ("-O1", "-static", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-unused-result", "-Wno-clobbered",
               "-Wno-stringop-overflow", "-Wno-stringop-overread", "-Wno-nonnull")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What the machine gives, and why it is not what Linux gives. `line` and `ours` are patterns as the shell has them,
-    of what stands before and behind the ` = `; `[` stands for itself."""
+    """A result of the machine that differs from Linux's, and why. `line` and `ours` are shell patterns
+    of the text before and behind the ` = `; `[` stands for itself."""
 
     family: str
     line: str
@@ -87,7 +87,7 @@ def parts(line: str) -> tuple[str, str]:
 
 
 def compare(outputs: dict[str, tuple[str, str]], whole: bool = True) -> Verdict:
-    """Of each family what Linux and what the machine printed. `whole`: a difference that is listed has to be there."""
+    """Compares each family's output on Linux and on the machine. `whole`: each listed difference must occur."""
     listed = [d for d in differences() if d.family in outputs]
     verdict = Verdict(excused=dict.fromkeys(listed, 0))
     for family, (theirs, ours) in outputs.items():
@@ -102,7 +102,7 @@ def compare(outputs: dict[str, tuple[str, str]], whole: bool = True) -> Verdict:
             known = [d for d in listed if label == other and d.is_of(family, label, got)]
             for d in known[:1]:
                 verdict.excused[d] += 1
-            if not known and label != other:        # from here on nothing can be compared
+            if not known and label != other:        # later lines cannot be compared
                 verdict.wrong.append(f"{family}, behind `{section}`:\n  Linux      {linux}\n  machine    {machine}\n"
                                      "  and the rest is not compared")
                 break
@@ -116,7 +116,7 @@ def compare(outputs: dict[str, tuple[str, str]], whole: bool = True) -> Verdict:
 
 
 def as_by_login():
-    """What was ignored or masked where the judge was started (nohup, a shell's background) is so no more."""
+    """Resets signals that were ignored or masked where the judge was started (nohup, a shell's background)."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -136,7 +136,7 @@ def words(families: Mapping[str, int]) -> list[str]:
 
 @contextlib.contextmanager
 def terminals() -> Iterator[list[int]]:
-    """Their descriptors, with numbers that no program meets. One hangs up when it is sent a form feed."""
+    """Their descriptors, with numbers that no program uses. One hangs up when it receives a form feed."""
     pairs = [os.openpty() for _ in range(TERMINALS)]
     slaves = [fcntl.fcntl(slave, fcntl.F_DUPFD, 200) for _, slave in pairs]
     masters = {master for master, _ in pairs}
@@ -163,8 +163,8 @@ def terminals() -> Iterator[list[int]]:
 
 
 def on_host(families: Mapping[str, int]) -> dict[str, str]:
-    """What they print here, each with one of so many combinations, with a new folder for a root, as they change
-    whatever they can, and that in memory if it can be: there are times and counts of links as POSIX has them, whatever
+    """Their output here, each with one of so many combinations, in a new folder as root, as they change
+    whatever they can, in memory if possible: there, times and counts of links are as in POSIX, whatever
     the disk is mounted with."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as root, terminals() as slaves:
@@ -182,7 +182,7 @@ def on_host(families: Mapping[str, int]) -> dict[str, str]:
 
 def on_machine(families: Mapping[str, int], folder: Path, harts: int, sync: str, options=None,
                bootargs: str = "journal=1", max_cycles: int = 400_000_000) -> dict[str, str]:
-    """What they print there. Programs are in the image's archive, as many are executed again and again; what they print
+    """Their output there. Programs are in the image's archive, as many are executed again and again; the output
     is on a disk."""
     files = folder / "files"
     (files / "w").mkdir(parents=True)

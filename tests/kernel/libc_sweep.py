@@ -1,5 +1,5 @@
 """The C library of programs against the host's, call by call: programs/libc_sweep.c makes calls by number on both, and
-blocks whose hashes differ are asked for their lines.
+prints the lines of blocks whose hashes differ.
 
     python -m tests.kernel.libc_sweep [--calls 100000] [--family printf] [--first N] [--show 20]
 """
@@ -21,7 +21,7 @@ BLOCK = 50
 INPUT = ("one 12 abc\nlast 34\n\n\n77 xyz and a long line that goes on and on: buffers are too short for it\n-5\n"
          + "".join(f"{n} word{n}\n" for n in range(20)) + "end without newline")
 CYCLES_OF_A_CALL = 60_000
-# Where two libraries may differ, as docs/programs.md tells: family, what the line of the call shows.
+# Where two libraries may differ, according to docs/programs.md: family, text in the call's line.
 LISTED = (("printf", r"%[^<]*[aA]<.*\|\d+ .*0[xX]0"), ("scanf", r"%4?l?f"), ("scanf", r"%2c"))
 
 
@@ -52,7 +52,7 @@ class Both:
         return run.console.replace("\r", "").splitlines()[1:]
 
     def differing(self, family, first, calls):
-        """Pairs (line of the host, line of the machine) of the calls of a family that do not give the same."""
+        """Pairs (line of the host, line of the machine) of a family's calls with different results."""
         args = (family, first, calls, BLOCK, "hash")
         host, machine = self.of_host(*args), self.of_machine(*args, calls=calls)
         assert len(host) == len(machine) == calls // BLOCK, machine[-3:]
@@ -66,7 +66,7 @@ class Both:
 
 
 def stretches(numbers):
-    """Runs of numbers that follow each other, as (first, one behind the last)."""
+    """Runs of consecutive numbers, as (first, last + 1)."""
     begin = None
     for n, number in enumerate(numbers):
         begin = number if begin is None else begin

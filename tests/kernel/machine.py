@@ -1,6 +1,6 @@
 """Boots kernel images in the simulator, for the kernel's tests.
 
-The environment's KERNEL_LAYOUT=N runs them with code, data, stacks and pages where N puts them: none may fail."""
+The environment's KERNEL_LAYOUT=N runs them with code, data, stacks and pages placed by N: none may fail."""
 
 import csv
 import functools
@@ -16,25 +16,25 @@ from sim.model.verilate import SLOW_FLAGS, Recipe
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000     # ten cycles a bit, so that printing costs little time
-TYPING_BAUD = 1_000_000      # as fast as the kernel can listen while it does something else
+TYPING_BAUD = 1_000_000      # as fast as the kernel can receive while it is busy
 MAX_CYCLES = 30_000_000
 HANG_CYCLES = 3_000_000
 PROMPT = b"> "
 PROBE_LOG = "probes.csv"
-# One machine for all tests of devices, and one kernel a scheme for those of disks: each more costs its building.
+# One machine for all tests of devices, and one kernel a scheme for those of disks: each other one must be built.
 DEVICES = {"disks": 2, "ethers": 1}
-CHECKS = {"lock_debug": "1"}       # each of the three kernels once: they take the kernel twice the time
+CHECKS = {"lock_debug": "1"}       # each of the three kernels once: checks double the kernel's time
 BEYOND = {"unix": "beyond"}
 SOFTINT = {"biodone": "softint"}
 BUCKETS = {"buffers": "buckets", "alloc": "groups", "inodes": "rw"}
 DISK_BUILDS = {"spl-pessim": CHECKS, "spl-optim": BEYOND | SOFTINT, "cli-pessim": BEYOND | SOFTINT | CHECKS,
                "cli-optim": {}, "cli-spl-pessim": BUCKETS | SOFTINT | CHECKS}
 
-# The kernel with LOCK_DEBUG's checks on a machine without devices: under these schemes, as each costs its building.
+# The kernel with LOCK_DEBUG's checks on a machine without devices: under these schemes, as each must be built.
 # Under the others the tests of disks have it.
 CHECKED = {"spl-optim": {"lock_debug": "1"}, "cli-pessim": {"lock_debug": "1"},
            "cli-optim": {"lock_debug": "1", "lock_stats": "1"}}
-# Of the kernel that counts what locks do, under spl-optim, and of the one that says where time goes, under any scheme.
+# For the kernel with lock statistics, under spl-optim, and for the one that accounts time, under any scheme.
 COUNTED = {"lock_stats": "1", "spinlock": "ttas"}
 TIMED = {"accounting": "1", "crit_timing": "1"}
 
@@ -56,7 +56,7 @@ class Boot:
         return lines[0]
 
     def window_events(self):
-        """(hart, event) of the probe log, as far as it is in the measured window."""
+        """(hart, event) of the probe log within the measured window."""
         window = self.record["window"]
         with open(self.folder / PROBE_LOG, newline="") as file:
             for row in csv.DictReader(file):
@@ -67,7 +67,7 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
-# Clearing the table of all pages of main memory is two fifths of what a short boot takes; programs may want them all.
+# Clearing the table of all pages of main memory is two fifths of a short boot; programs may need them all.
 FEW_PAGES = "user.pages=2000"
 
 
@@ -76,19 +76,19 @@ def with_few_pages(bootargs):
     return bootargs if "user.pages=" in bootargs or "run=user" in bootargs else f"{bootargs} {FEW_PAGES}"
 
 
-# For a model that is simulated for some seconds in all: to make it as fast as can be takes longer.
+# For a model that is simulated for some seconds in all: full optimisation takes longer than that.
 BRIEF = Recipe(fast=SLOW_FLAGS, profiled=False)
 
 
 @functools.cache
 def simulator_of(config):
-    """The simulator; whether it is still what its sources give is looked at once, not for each of hundreds of boots."""
+    """The simulator; it is checked against its sources once, not for each of hundreds of boots."""
     return build_simulator(config, recipe=BRIEF) if config.harts > 4 else build_simulator(config)
 
 
 def kernel_of(config, sync, options=None, runs=None, files=None, debugging=False):
-    """An image for tests, all without debugging information (tests/conftest.py) but a debugger's: so they share what is
-    compiled. What is wrong on purpose runs for seconds, and is compiled in less time."""
+    """An image for tests, without debugging information (tests/conftest.py) except a debugger's: so images share
+    compiled files. Kernels wrong on purpose run for seconds, and are compiled in less time."""
     flags = "" if debugging else None
     if sync in WRONG_SCHEMES or (options or {}).get("spinlock") in WRONG_SPINLOCKS:
         flags = "-g0 -O1"
@@ -103,8 +103,8 @@ def image_of(config, sync, options, runs, files, debugging=False):
 
 def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None,
             machine=None, files=None, hang_cycles=HANG_CYCLES, debugging=False):
-    """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name; `machine` has
-    parameters of SoCConfig, `files` more for the archive of user mode, by name; a debugger wants `debugging`."""
+    """The simulator's command line. The image holds `runs`, or by default the run that `bootargs` name; `machine` has
+    parameters of SoCConfig, `files` more for the archive of user mode, by name; a debugger needs `debugging`."""
     config = SoCConfig(harts=harts, **(machine or {}))
     options = {"layout": os.environ.get("KERNEL_LAYOUT", "0")} | (options or {})
     image = image_of(config, sync, tuple(sorted(options.items())), tuple(runs or runs_of(bootargs)),
@@ -158,8 +158,8 @@ def converse(folder, harts, sync, bootargs, lines, options=None, runs=None):
 
 
 def dialogue(folder, harts, sync, bootargs, steps, **how):
-    """The same with (what is waited for, what is typed then) in turn. Each is looked for behind the last one; one that
-    never comes ends the typing, and is named in the messages."""
+    """The same with pairs (text to wait for, text to type then) in turn. Each is searched after the last one; a text
+    that never comes ends the typing, and is named in the messages."""
     arguments = command(folder, harts, sync, bootargs, "tty", TYPING_BAUD, **how)
     process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                bufsize=0)

@@ -1,9 +1,9 @@
 """Boots machines at the ends of what can be built: `python -m tests.kernel.odd_machines [--each]`.
 
-Each parameter of a machine has its least and its greatest value in some machine, all that are least together, and all
-that are greatest, or with --each in a machine of its own. A machine boots `run=hello` and ends well, or is refused in
-one line before anything is built; a shape of machine takes a minute or two of a processor to build. Exit status 1 if
-one does neither.
+Each parameter of a machine has its least and its greatest value in some machine, all least values together, and all
+greatest ones, or with --each in a machine of its own. A machine boots `run=hello` and succeeds, or is refused in
+one line before anything is built; each kind of machine takes a minute or two of processor time to build. Exit status 1
+if one does neither.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def machines(each: bool):
 
 
 def tried(parameters) -> str:
-    """What comes of a machine: `boots`, `refused: ...`, or what is wrong."""
+    """The result of a machine: `boots`, `refused: ...`, or what is wrong."""
     words = [f"--harts={parameters.get('harts', 1)}", f"--max-cycles={CYCLES}",
              *(f"--machine={name}={value}" for name, value in parameters.items() if name != "harts"),
              *(f"--set={word}" for word in SET)]

@@ -2,8 +2,8 @@
 
     python -m tests.kernel.power_cuts --cuts 1000 --out build/power-cuts
 
-One run is as many cuts as one likes: the drive copies what a cut would leave (`left=CYCLE`, hw/disk). Of each copy:
-`e2fsck -fy` ends with at most 1, with a journal it has nothing to mend, a second pass is clean, what fsync had
+One run has any number of cuts: the drive copies what a cut would leave (`left=CYCLE`, hw/disk). For each copy:
+`e2fsck -fy` exits with at most 1, with a journal it has nothing to mend, a second pass is clean, what fsync had
 acknowledged is there, and no file holds another's words. With --sqlite the load is SQLite's, and all that it has
 committed is there."""
 
@@ -30,7 +30,7 @@ WORD = struct.Struct("<HHI")
 
 
 def host(*words):
-    """What a command of the host says, which is to end well."""
+    """The output of a command of the host, which must succeed."""
     done = subprocess.run(list(map(str, words)), capture_output=True, env=ENVIRONMENT)
     assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")
     return done.stdout
@@ -38,7 +38,7 @@ def host(*words):
 
 @dataclass
 class Kept:
-    """A file as fsync has acknowledged it, and what has begun since."""
+    """A file as fsync has acknowledged it, and the operations begun since."""
 
     names: set[str]
     versions: dict[int, int]
@@ -125,7 +125,7 @@ def missing(tree, kept):
 
 
 def check(image, log, cut, journal, look_inside=True):
-    """What is wrong with what a cut in the cycle `cut` has left, as text; an empty one if nothing is."""
+    """The errors in what a cut in the cycle `cut` has left, as text; empty if there are none."""
     def e2fsck(*words):
         done = subprocess.run(["e2fsck", *words, image], capture_output=True, text=True, env=ENVIRONMENT)
         return done.returncode, done.stdout + done.stderr
@@ -144,7 +144,7 @@ def check(image, log, cut, journal, look_inside=True):
 
 
 def rows_of(last):
-    """What SQLite's table holds after as many transactions (user/ports/sqlite.c)."""
+    """The contents of SQLite's table after so many transactions (user/ports/sqlite.c)."""
     rows = {}
     for n in range(1, last + 1):
         rows |= {(n * 7 + 3 * i) % 40: (n * 100 + i, (37 * n + 101 * i) % 700) for i in range(6)}
@@ -153,7 +153,7 @@ def rows_of(last):
 
 
 def check_database(image, log, cut, journal):
-    """The same of SQLite's load: the image is sound, and so is the database, with every committed transaction."""
+    """The same for SQLite's load: the image is sound, and so is the database, with every committed transaction."""
     wrong = check(image, [], cut, journal, look_inside=False)
     tree = image.with_suffix(".tree")
     committed = sum(end <= cut for _, end, kind, *_ in log if kind == "commit")
@@ -176,7 +176,7 @@ def check_database(image, log, cut, journal):
 
 
 def new_image(path, journal, kilobytes, files=None):
-    """With what is in the folder `files`, if that is given."""
+    """With the contents of the folder `files`, if that is given."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(kilobytes << 10))
     features = "none,filetype,sparse_super" + (",has_journal" if journal else "")
@@ -187,7 +187,7 @@ def new_image(path, journal, kilobytes, files=None):
 
 @dataclass(frozen=True)
 class Load:
-    """A program, its arguments, the cycles in which it does something, at most, and what looks at what is left."""
+    """A program, its arguments, its cycles at most, and the function that checks what is left."""
 
     program: str
     args: str
@@ -210,8 +210,8 @@ def sqlite_load(transactions):
 
 
 def run_load(folder, options, journal, load, cuts, seed, harts=2):
-    """Runs the load on a kernel of these build options: what it says of its operations, and the copies that the drive
-    has made meanwhile, by their cycle."""
+    """Runs the load on a kernel with these build options: gives its report of operations, and the drive's
+    copies, by their cycle."""
     bootargs = (f"run=user program={load.program} args={load.args} root=disk0 hz=1000 bufs=96 "
                 f"journal={int(journal)}")
     disk = new_image(folder / "disk.img", journal, 3072)
@@ -227,7 +227,7 @@ def run_load(folder, options, journal, load, cuts, seed, harts=2):
 
 
 def cut_and_check(folder, options, journal, load, cuts, seed=1, harts=2):
-    """How many cuts there were while the load ran, and what is wrong after any of them, by its cycle."""
+    """The number of cuts during the load, and the errors after any of them, by its cycle."""
     log, left = run_load(folder, options, journal, load, cuts, seed, harts)
     assert len(log) > 5 and left, "the load has done nothing"
     said = {cut: load.check(left[cut], log, cut, journal) for cut in left}

@@ -3,8 +3,8 @@
     python -m tests.kernel.remote_faults [--first N] [--count N] [--minutes N] [--sharing]
 
 Each case is drawn from its number: nodes, harts, scheme, transport, how children are made, which node is cut at which
-moment and whether the wire heals, and what the wire loses and repeats. In none may a node hang, panic or have
-anything left: no task, memory object, port or message. With --sharing the tasks write memory that they share. Says
+moment and whether it is reconnected, and what the wire loses and repeats. In no case may a node hang, panic or have
+anything left: no task, memory object, port or message. With --sharing the tasks write memory that they share. Prints
 what each case was and how it ended; status 1 if one is wrong.
 """
 
@@ -31,7 +31,7 @@ LAST_US = 90_000        # by then a program without faults has ended, on four no
 
 @dataclass(frozen=True)
 class Case:
-    """One run: `bootargs` beside QUICK, and what it is made on."""
+    """One run: `bootargs` besides QUICK, and its machines."""
 
     sync: str
     harts: int
@@ -77,7 +77,7 @@ def run(folder: Path, of: Case, max_cycles: int = 900_000_000) -> list[dict]:
 
 
 def check(of: Case, results: list[dict]) -> str:
-    """Nothing is left on any node; how it went, in a few words."""
+    """Checks that nothing is left on any node; gives the outcome in a few words."""
     for number, node in enumerate(results):
         (xmm,), (ipc,) = node["xmm"], node["ipc"]
         left = xmm["exports"] + xmm["proxies"] + ipc["in_use"]

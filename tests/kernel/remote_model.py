@@ -3,11 +3,11 @@ frames.
 
     python -m tests.kernel.remote_model [--sends N]
 
-`Rights` is how rights to one port are counted over nodes, which also part (port.c). `Epochs` is how two nodes agree on
-what is over when one has given the other up, over a wire that loses, repeats and reorders (transport.c). `Share` is how
-a page that several nodes write is kept together (xmm/share.h). Each has its invariants in `wrong`; a `flaw` makes it as
-it should not be, and the search finds a way to a state that is wrong. `check_frames` reads what nodes have sent in a
-run, and says what of it no model allows.
+`Rights` is how rights to one port are counted over nodes, which may give each other up (port.c). `Epochs` is how two
+nodes agree on what is over when one has given the other up, over a wire that loses, repeats and reorders (transport.c).
+`Share` is how a page that several nodes write is kept coherent (xmm/share.h). Each has its invariants in `wrong`; a
+`flaw` plants an error in it, and the search finds a path to a wrong state. `check_frames` reads the frames that nodes
+have sent in a run, and reports those that no model allows.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 
 
 class Wrong(Exception):
-    """A state that is not to be, and how it came about."""
+    """A forbidden state, and the path to it."""
 
 
 def search(model, most: int = 5_000_000) -> int:
-    """All states that can be reached, breadth first: how many. Wrong, with the shortest way, if one is."""
+    """Visits all reachable states, breadth first; their number. Wrong, with the shortest path, if one is wrong."""
     first = model.first()
     before: dict[Hashable, tuple | None] = {first: None}
     waiting = deque([first])
@@ -57,26 +57,26 @@ HOME = 0
 
 @dataclass(frozen=True)
 class Held:
-    """What a node knows of the port: send rights, whom it had them from and how many, what it gave to whom."""
+    """What a node knows of the port: send rights, from which node and how many, and how many it gave to which."""
 
     rights: int = 0
     parent: int = 0
     had: int = 0
     given: tuple = ()
-    dead: int = 0           # rights that mean nothing any more
-    heard_of: bool = False  # of the home: there were senders since it was told last that there are none
+    dead: int = 0           # rights that are no longer valid
+    heard_of: bool = False  # of the home: there were senders since the last "no senders"
 
 
 @dataclass(frozen=True)
 class World:
     nodes: tuple
-    wires: tuple            # of each pair, in order: "right", a number of rights that go back, or "void"
+    wires: tuple            # of each pair, in order: "right", a number of returned rights, or "void"
     sends: int = 0
     parted: int = 0
 
 
 class Rights:
-    """`sends`: rights that are sent in all; `parts`: pairs that give each other up."""
+    """`sends`: rights sent in all; `parts`: pairs that give each other up."""
 
     def __init__(self, nodes=3, sends=4, parts=0, flaw=""):
         self.count, self.sends, self.parts, self.flaw = nodes, sends, parts, flaw
@@ -144,7 +144,7 @@ class Rights:
         return self.settle(self.gives(world, n, node, -least), n)
 
     def settle(self, world, n):
-        """The node has no right any more, and nobody has one of it: its home, or who gave it, is told."""
+        """The node has no right any more, and no node has one from it: its home, or its giver, is told."""
         node = world.nodes[n]
         if node.rights or (any(node.given) and self.flaw != "what is abroad does not count"):
             return world
@@ -174,7 +174,7 @@ class Rights:
         return world
 
     def lose(self, world, n, other):
-        """The node's rights are dead, as it has given up `other`, or that says so; who had them from here is told."""
+        """The node's rights are dead, as it has given up `other`, or that says so; nodes that it gave any are told."""
         node = world.nodes[n]
         if node.parent != other and self.flaw != "the parent is not told":
             world = self.put(world, n, node.parent, node.had)
@@ -185,7 +185,7 @@ class Rights:
                               given=(0,) * self.count)
 
     def wrong(self, world):
-        """Nothing is left when nothing is under way and nobody has a right."""
+        """Nothing is left when nothing is under way and no node has a right."""
         if any(world.wires) or any(node.rights or node.dead for node in world.nodes):
             return None
         if any(any(node.given) or node.had for node in world.nodes):
@@ -198,7 +198,7 @@ class Rights:
 
 @dataclass(frozen=True)
 class Peer:
-    """A node as transport.c has it of the other: epochs, what is sent and not acknowledged, what is expected."""
+    """A node's state of the other, as in transport.c: epochs, what is sent and not acknowledged, what is expected."""
 
     epoch: int = 1
     theirs: int = 0
@@ -206,9 +206,9 @@ class Peer:
     first: int = 0          # the first message that is not acknowledged: its number of this epoch
     next: int = 0
     expected: int = 0
-    taken: frozenset = frozenset()  # (epoch, number) of what it has had: for `get` to look at alone
-    left: int = 2           # messages that it still sends
-    ends: int = 1           # times that it still gives the other up by itself
+    taken: frozenset = frozenset()  # (epoch, number) of received messages: only for `get`
+    left: int = 2           # messages still to send
+    ends: int = 1           # how often it may still give the other up by itself
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class Epochs:
         return self.put(two, n, "ack", two.peers[n].expected)
 
     def wrong(self, two):
-        """What one has of the other is what the other has sent since both agreed."""
+        """A node's messages from the other are those that the other has sent since both agreed."""
         for n, peer in enumerate(two.peers):
             other = two.peers[1 - n]
             if peer.theirs == other.epoch and other.theirs == peer.epoch and (
@@ -306,12 +306,12 @@ class Epochs:
 
 @dataclass(frozen=True)
 class User:
-    """A proxy: its page ("", "r" to be read, "w" to be written) and what is in it; what a thread there waits for."""
+    """A proxy: its page ("", "r" readable, "w" writable) and its value; what a thread there waits for."""
 
     page: str = ""
     value: int = 0
-    waits: str = ""         # "r", "w": the page is not there; "u": it is to be written
-    held: str = ""          # what the manager thinks of it: "", "r", "w"
+    waits: str = ""         # "r", "w": the page is absent; "u": an upgrade to write
+    held: str = ""          # the manager's view of it: "", "r", "w"
     asked: bool = False     # to give it up
 
 
@@ -324,13 +324,13 @@ class Shared:
     home: str = ""          # what a thread of node 0 waits for
     turn: bool = False      # it comes before the queue
     value: int = 0          # of node 0's page
-    newest: int = 0         # what has been written last
+    newest: int = 0         # the last written value
     asks: int = 0
     evictions: int = 0
 
 
 class Share:
-    """`asks`: accesses that need something; `writes`: how often something is written; `evictions`: pages that leave."""
+    """`asks`: accesses that need a message; `writes`: how many writes; `evictions`: pages that are evicted."""
 
     def __init__(self, users=2, asks=4, writes=2, evictions=1, flaw=""):
         self.users, self.asks, self.writes, self.evictions, self.flaw = range(users), asks, writes, evictions, flaw
@@ -474,17 +474,17 @@ RELEASE = 2
 
 @dataclass
 class Way:
-    """What one node sends another in one epoch: message frames by number, and how far they are acknowledged."""
+    """One node's frames to another in one epoch: message frames by number, and how far they are acknowledged."""
 
     sent: dict = field(default_factory=dict)
     acknowledged: int = 0
 
 
 def check_frames(frames: Iterable[tuple[float, bytes]], transport: str) -> dict:
-    """What is wrong with frames (time, bytes) of all nodes, by time: Wrong; else how many of each kind there are.
+    """Raises Wrong if frames (time, bytes) of all nodes, by time, break a rule; else counts them by kind.
 
     A number stands for one content; nothing is acknowledged that has not been sent; no more is under way than the
-    transport lets; a node's epochs do not go back; rights come back to a node no more often than it has sent them.
+    transport allows; a node's epochs do not decrease; rights return to a node no more often than it has sent them.
     """
     ways: dict[tuple, Way] = {}
     epochs: dict[tuple, int] = {}
@@ -535,8 +535,8 @@ def check_frames(frames: Iterable[tuple[float, bytes]], transport: str) -> dict:
 
 
 def _count_rights(content, source, to, rights, counts, where):
-    """Rights that a message's head sends, and those that come back by it. Of a vector, which has rights in its pages,
-    nothing is known here: its ports are left out."""
+    """Rights that a message's header sends, and those that it returns. A vector, which has rights in its pages,
+    is opaque here: its ports are left out."""
     uid, number, released, size, many, *reply = HEAD.unpack_from(content)
     body = content[HEAD.size + 8 * many:]
     for right_uid, home, kind in (tuple(reply), *(struct.unpack_from("<IHH", content, HEAD.size + 8 * n)

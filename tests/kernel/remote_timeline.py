@@ -4,8 +4,8 @@ messages between the nodes, with arrows.
     python -m tests.kernel.remote_timeline OUT.pftrace [--nodes N] [--transport norma|window] [--args ARGS]
 
 runs the program `remote` (user/programs/remote.c) with ARGS. A message is on the row of its sender from its first frame
-to its last one, with the bytes of its data; the arrow goes to when the other node has acknowledged it. What is sent
-again is so named.
+to its last one, with the bytes of its data; the arrow leads to the other node's acknowledgement. Repeated frames are
+marked.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SEQUENCE = 1 << 16      # of the messages; each node has one below
 
 
 def names() -> dict[int, str]:
-    """What messages are called, by their numbers."""
+    """The names of messages, by their numbers."""
     found: dict[int, str] = {}
     for path in NAMED_IN:
         for name, number in re.findall(r"^#define ((?:MESSAGE|XMM|HOST|TASK|USER_TASK|USER_THREAD|USER_VM)_\w+) "
@@ -43,9 +43,9 @@ def names() -> dict[int, str]:
 
 
 def messages(frames: Iterable[tuple[float, bytes]], transport: str) -> list[dict]:
-    """What nodes have sent each other, from frames (us, bytes) of all of them by time.
+    """The messages between nodes, from frames (us, bytes) of all of them by time.
 
-    Of each message `name`, `source`, `to`, `bytes` of data, `begin`, `end`, `there` (us; None: nobody acknowledged it)
+    Of each message `name`, `source`, `to`, `bytes` of data, `begin`, `end`, `there` (us; None: not acknowledged)
     and `again`, frames sent again.
     """
     known = names()

@@ -2,9 +2,9 @@
 
     python -m tests.kernel.tap_peer --out build/tap [--bytes 1000000] [--tcpip krp] [--harts 2] [--sync cli-optim]
 
-Echoes and datagrams of sizes around those of a frame and of all that there may be, in fragments both ways; a connection
-that carries so many bytes both ways at once; every byte is looked at, and each frame of the kernel's for its checksums.
-Where no TAP device can be made it says so, and ends with 0."""
+Echoes and datagrams of sizes around a frame's and around the greatest, in fragments both ways; a connection
+that carries so many bytes both ways at once; every byte is checked, and the checksums of each frame of the kernel.
+Where no TAP device can be made it says so, and exits with 0."""
 
 import argparse
 import os
@@ -28,7 +28,7 @@ DISTURBED = "loss 2% duplicate 2% delay 20ms reorder 10%"
 
 
 class Wrong(Exception):
-    """What is not as it should be, in a line."""
+    """An error, in a line."""
 
 
 def datagram_comes_back(content, until):
@@ -46,7 +46,7 @@ def datagram_comes_back(content, until):
 
 
 def bytes_come_back(count, until):
-    """Through a connection, while more are sent: seconds."""
+    """Receives through a connection, while more bytes are sent: seconds."""
     content = random.Random(count).randbytes(count)
     began = time.monotonic()
     line = socket.create_connection((TARGET, PORT), until - began)
@@ -109,7 +109,7 @@ def inside(count, words):
 
 
 def check_frames(path):
-    """What the kernel has sent: frames, fragments and bytes of TCP that were sent more than once."""
+    """Counts what the kernel has sent: frames, fragments and bytes of TCP that were sent more than once."""
     seen, fragments, again, data = 0, 0, 0, set()
     for _, frame in frames.read_pcap(path):
         seen += 1

@@ -1,5 +1,5 @@
 """`python tap_ping.py COMMAND...` in a network namespace of its own: makes tap0, runs the simulator's command,
-and has this machine's own IP send echoes to 10.0.0.2. Exits with 0 if each came back as it was."""
+and has this machine's own IP send echoes to 10.0.0.2. Exits with 0 if each came back unchanged."""
 
 import os
 import socket
@@ -45,7 +45,7 @@ def answered(line, number, content, until):
 
 
 def wait_for_the_far_end(simulator, until):
-    """What is sent before the simulator has opened the device is lost, and asked for again half a minute later."""
+    """Packets sent before the simulator has opened the device are lost; a request is repeated half a minute later."""
     def opened():
         told = subprocess.run(["ip", "link", "show", "tap0"], check=True, capture_output=True, text=True).stdout
         return "LOWER_UP" in told
@@ -66,7 +66,7 @@ def namespace():
 def make_tap():
     for words in ("link set lo up", "tuntap add mode tap tap0", "addr add 10.0.0.1/24 dev tap0", "link set tap0 up"):
         subprocess.run(["ip", *words.split()], check=True)
-    # The target may still boot: its address is asked for again soon, and for long, before an echo is given up.
+    # The target may still boot: ARP repeats its request soon, and for long, before an echo is given up.
     for name, value in (("retrans_time_ms", 100), ("mcast_solicit", 10 * PATIENCE)):
         Path("/proc/sys/net/ipv4/neigh/tap0", name).write_text(str(value))
 
@@ -81,7 +81,7 @@ def main():
     if not all(right):
         simulator.kill()
         sys.exit(f"answers: {right}")
-    sys.exit(simulator.wait(PATIENCE))     # it has been told how many echoes there are
+    sys.exit(simulator.wait(PATIENCE))     # it knows the number of echoes
 
 
 if __name__ == "__main__":

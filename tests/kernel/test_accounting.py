@@ -1,8 +1,8 @@
 """The kernel's account of each hart's time and the simulator's agree: user, system, interrupt, spinning, idle.
 
-Both sum to the elapsed cycles, exactly. They differ by the way from what the simulator sees, such as the trap, to the
-instruction with which the kernel reads its counter: saving registers, and the kernel's own accounting. Each such way is
-less than a handler of the test takes, which counts its own cycles besides: one that goes to another account is noticed.
+Both sum to the elapsed cycles, exactly. They differ by the code between an event that the simulator sees, such as the
+trap, and the instruction with which the kernel reads its counter: saving registers, and the kernel's own accounting.
+That is less than the test's handlers take, which also count their own cycles: a handler in a wrong account is noticed.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from tests.kernel.machine import TIMED, boot
 
 PER_INTERRUPT = 600     # cycles, both ways together
 PER_MISS = 400
-PER_IDLE = 400          # for each time that the hart waits: 200 with all code at hand, the rest are lines of four harts
+PER_IDLE = 400          # for each wait of the hart: 200 with all code cached, the rest are cache misses of four harts
 PER_USER_TRAP = 450
 
 
@@ -32,11 +32,11 @@ def test_inside_and_outside_agree(tmp_path, harts, sync):
         outside = statistics["accounting"]
         assert sum(outside.values()) == window
         assert sum(line[account] for account in outside) == line["elapsed"]
-        assert abs(line["elapsed"] - window) < 2000     # the kernel looks at one hart after the other
+        assert abs(line["elapsed"] - window) < 2000     # the kernel reads one hart after the other
         assert line["user"] == outside["user"] == 0
         assert 0 <= outside["interrupt"] - line["interrupt"] <= PER_INTERRUPT * statistics["interrupts"]
         assert 0 <= outside["spinning"] - line["spinning"] <= PER_MISS * misses
-        # Any interrupt ends the wait, also one that wakes nobody; one wait may be under way where the window begins.
+        # Any interrupt ends the wait, also one that wakes no thread; one wait may be under way where the window begins.
         assert 0 <= line["idle"] - outside["idle"] <= PER_IDLE * (waits[line["hart"]] + 1)
         assert min(outside["interrupt"], outside["idle"], outside["system"]) > 1000, "there was nothing to account for"
     assert harts == 1 or misses > 0
@@ -51,7 +51,7 @@ def test_accounts_of_a_whole_run_are_printed(tmp_path):
 
 @pytest.mark.parametrize("harts, sync, program", [(1, "spl-pessim", "calls"), (2, "cli-optim", "threads")])
 def test_time_in_user_mode_agrees(tmp_path, harts, sync, program):
-    """What the kernel does for a program, in its system calls and in interrupts of it, is not the program's time."""
+    """The kernel's time in a program's system calls and in interrupts is not the program's time."""
     run = boot(tmp_path, harts, sync, f"run=user program={program} hz=1000", seed=1, options=TIMED)
     assert run.status == 0, run.report()
     for line, hart in zip(run.record["results"]["accounting"], run.record["harts"], strict=True):

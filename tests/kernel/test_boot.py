@@ -1,4 +1,4 @@
-"""The kernel boots, says what goes wrong, and receives a file."""
+"""The kernel boots, reports errors, and receives a file."""
 
 import random
 import re

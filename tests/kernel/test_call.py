@@ -1,5 +1,5 @@
 """Calls between harts: under every scheme, on 1 to 8 harts, also without ticks. CALL_SEEDS=20 tries more of each, and
-longer; TESTS=all all cases."""
+longer; TESTS=all runs all cases."""
 
 import os
 

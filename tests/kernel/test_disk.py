@@ -37,7 +37,7 @@ def crc(path):
 
 
 def check(made, folder):
-    """The image came in, and went out, byte for byte; each request was told of once."""
+    """The image was read, and written, byte for byte; each request was completed once."""
     assert made.status == 0, made.report()
     line = made.result("test")
     assert str(line["crc_in"]).rjust(8, "0") == crc(folder / "disk.img"), made.report()
@@ -50,7 +50,7 @@ def check(made, folder):
 @pytest.mark.parametrize("sync", SCHEMES)
 @pytest.mark.parametrize("harts", (1, 2, 4))
 def test_an_image_is_read_and_written(tmp_path, harts, sync):
-    """By DMA and by programmed I/O, by turns; completion in a thread or a soft interrupt, as the scheme's build has it.
+    """By DMA and by programmed I/O, in turn; completion in a thread or a soft interrupt, as in the scheme's build.
     Soft interrupts under the other schemes: test_intr.py."""
     n = SCHEMES.index(sync) + 3 * (1, 2, 4).index(harts)
     mode = ("dma", "pio disk.cluster=3")[n % 2]
@@ -84,7 +84,7 @@ def test_patience_for_less_than_a_clock_tick_ends(tmp_path):
 
 
 def test_a_drive_that_answers_no_command_is_told_before_it_looks_like_a_hang(tmp_path):
-    """With the limits that nobody has set: the kernel's patience is over before the simulator's."""
+    """With the default limits: the kernel times out before the simulator does."""
     made = run(tmp_path, 1, "cli-optim", "run=test-disk hz=100 rounds=1", "profile=fast,silent=0,write=copy",
                sectors=24, hang_cycles=100_000_000, max_cycles=300_000_000)
     assert check(made, tmp_path)["timed_out"] == 1, made.report()
@@ -92,7 +92,7 @@ def test_a_drive_that_answers_no_command_is_told_before_it_looks_like_a_hang(tmp
 
 @pytest.mark.parametrize("requests", [1, 2])
 def test_a_long_request_is_waited_for_longer(tmp_path, requests):
-    """A floppy takes 1.6 s for 64 KiB, which is no reason to begin anew, and twice that for two."""
+    """A floppy takes 1.6 s for 64 KiB, which is no reason for a retry, and twice that for two."""
     made = run(tmp_path, 1, "cli-optim", f"run=disk hz=100 op=read request=65536 bytes=131072 requests={requests} "
                "disk.patience=600", "profile=floppy", sectors=256, hang_cycles=0, max_cycles=300_000_000)
     assert made.status == 0 and made.result("disk")["interrupts"] == 2, made.report()
@@ -100,11 +100,11 @@ def test_a_long_request_is_waited_for_longer(tmp_path, requests):
 
 
 def test_a_power_cut_leaves_what_was_flushed(tmp_path):
-    """Each sector is old or new; what the drive lost it counts."""
+    """Each sector is old or new; the drive counts what it lost."""
     path = image(tmp_path)
     made = run(tmp_path, 1, "cli-optim", "run=disk hz=1000 op=write bytes=20480 request=2048 disk.patience=8",
                "profile=scsi,write=copy,overhead_us=10,rpm=60000,cut=700000", max_cycles=30_000_000)
-    assert made.status == 1, made.report()      # the drive answers no more: that is told, not waited for
+    assert made.status == 1, made.report()      # the drive answers no more: that is reported, without waiting
     assert "errors=" in made.console and made.result("disk")["errors"] > 0
     causes = {line["cause"]: line["count"] for line in made.record["results"]["disk_handler"]}
     assert causes.get("done", 0) > 2, "who watched the disk before it was opened was told of no interrupt"
@@ -179,7 +179,7 @@ def test_what_a_handler_cannot_do_without(tmp_path):
 
 
 def test_two_disks_at_once_and_one_of_them_dies(tmp_path):
-    """A thread's requests to each: as fast as the drives are, each told of once; then the second answers no more."""
+    """A thread's requests to each: as fast as the drives are, each completed once; then the second answers no more."""
     for name, more in {"both": "", "one": ",cut=900000"}.items():
         disks = [word for unit in range(2) for word in ("--disk", f"{image(tmp_path, 512)},profile=fast"
                                                         f"{more if unit else ''}")]

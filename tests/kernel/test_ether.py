@@ -24,12 +24,12 @@ SIZES = (0, 1, 2, 17, 56, 57, 58, 500, 1471, 1472)
 
 
 def wire_cycles(frame):
-    """Of a frame on the wire at 100 Mbit/s, with preamble and FCS."""
+    """The time of a frame on the wire at 100 Mbit/s, with preamble and FCS."""
     return -(-(8 + len(frame) + 4) * 8 * 60 // 100)
 
 
 def build(sync, way):
-    """What is compiled differs from the disks' tests in net/ at the most."""
+    """Compiled files differ from those of the disks' tests at most in net/."""
     return DISK_BUILDS[sync] | {"net": way}
 
 
@@ -79,7 +79,7 @@ def every_echo(tmp_path, sync, way, harts=1, hz=1000):
 
 
 def test_a_loop_that_answers_each_echo_is_the_floor_of_who_does(tmp_path):
-    """The same replies, to the byte, without a kernel around; and what the record says of how late they leave."""
+    """The same replies, to the byte, without a kernel; and the record's delays of them."""
     carries = next(request for request in map(frames.echo, range(1000, 60_000))
                    if request[36] >= 0xf8 and request[37] == 0xff)      # the reply's checksum, out of its 16 bits
     start, pace = 1_500_000, 1000
@@ -104,7 +104,7 @@ def test_a_quota_of_no_frame_is_refused(tmp_path):
 
 
 def bad_frames(chance, count):
-    """Frames that are to do nothing: (frame with FCS, the counter that has it)."""
+    """Frames without effect: (frame with FCS, the counter that counts it)."""
     def raw(frame):
         return frames.with_fcs(frame.ljust(60, b"\0"))
 
@@ -161,13 +161,13 @@ HOSTILE = PAIRS if os.environ.get("HOSTILE") == "all" else [("cli-optim", "poll"
 
 @pytest.mark.parametrize("sync, way", HOSTILE)
 def test_frames_of_any_content_take_nothing_down_and_are_counted_once(tmp_path, sync, way):
-    """Each is in one counter of the core, what that delivered in one of the kernel, and no buffer is lost."""
+    """Each is in one counter of the core, each delivered one in a counter of the kernel, and no buffer is lost."""
     count = int(os.environ.get("HOSTILE_FRAMES", "150"))
     hostile = frames.hostile(count, seed=SCHEMES.index(sync))
     last = frames.with_fcs(frames.echo(999))
-    # Microseconds: the longest frame takes 125; a kernel that checks its locks has no time for more.
+    # Microseconds: the longest frame takes 125; a kernel that checks its locks can handle no more.
     pace = 400 if "lock_debug" in build(sync, way) else 125
-    asks = frames.with_fcs(frames.arp().ljust(60, b"\0"))      # again at the end: others may have said that they are he
+    asks = frames.with_fcs(frames.arp().ljust(60, b"\0"))      # again at the end: others may have claimed its address
     played = [(0, asks), *paced([*hostile, asks, last], pace, 2000)]
     boot, sent = net(tmp_path, played, 0, ms=2 + (count + 30) * pace // 1000, fcs=True, sync=sync, way=way,
                      max_cycles=20_000_000 + 60 * pace * count)
@@ -185,7 +185,7 @@ def test_frames_of_any_content_take_nothing_down_and_are_counted_once(tmp_path, 
 
 @pytest.mark.parametrize("sync, way", PAIRS[:len(WAYS)])
 def test_too_many_frames_are_dropped_and_counted(tmp_path, sync, way):
-    """As fast as the wire has them: each is answered or in one counter, no buffer is lost, and later all is well."""
+    """As fast as the wire carries them: each is answered or in one counter, no buffer is lost, and later all works."""
     flood = [(1000, frames.echo(n, 18)) for n in range(600)]
     later = [(30_000 + 500 * n, frames.echo(1000 + n, 18)) for n in range(5)]
     boot, sent = net(tmp_path, [(0, frames.arp()), *flood, *later], 0, ms=40, sync=sync, way=way)
@@ -197,7 +197,7 @@ def test_too_many_frames_are_dropped_and_counted(tmp_path, sync, way):
 
 @pytest.mark.parametrize("harts", (1, 2))
 def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, harts):
-    """As many places as may wait: one frame more would be put over another."""
+    """As many places as may wait: one more frame would overwrite another."""
     flood = [(1000, frames.echo(n, 18)) for n in range(200)]
     boot, sent = net(tmp_path, [(0, frames.arp()), *flood, (20_000, frames.echo(999, 18))], 0, ms=30, harts=harts,
                      sync="spl-optim", way="softint", bootargs="net.queue=4")
@@ -212,7 +212,7 @@ def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, har
     ("cli-pessim", "interrupt", "net.moderate=8 net.moderate.cycles=300000", 17),
     ("spl-optim", "softint", "net.moderate=255", 2), ("cli-optim", "poll", "net.moderate=255", 2)))
 def test_moderated_interrupts_come_before_the_ring_is_full(tmp_path, sync, way, moderate, least):
-    """Few interrupts, no frame dropped; the last ones wait for their time, or for whoever stops the network."""
+    """Few interrupts, no frame dropped; the last ones wait for their time, or until the network stops."""
     # A kernel that checks its locks needs 200 us for each; a poll gives the ring its buffers back after 8 frames.
     asked = paced([frames.echo(n, 18) for n in range(130)], 680 if way == "poll" else 600, 1000)
     boot, sent = net(tmp_path, [(0, frames.arp()), *asked], 0, ms=90, sync=sync, way=way,
@@ -222,7 +222,7 @@ def test_moderated_interrupts_come_before_the_ring_is_full(tmp_path, sync, way, 
 
 
 def test_a_flood_in_one_queue_does_not_keep_those_in_the_other(tmp_path):
-    """More than one hart can answer, all of one sender; another's, a tenth of that, are answered meanwhile."""
+    """More frames than one hart can answer, all from one sender; another's, a tenth of that, are answered meanwhile."""
     flooding = 0x0a000004       # the hash leads its packets to the other queue
     flood = paced([frames.echo(n, 18, source=flooding) for n in range(300)], 18, 2000)
     few = paced([frames.echo(1000 + n, 18) for n in range(25)], 180, 2000)
@@ -239,7 +239,7 @@ def each_is_counted(boot, sent, came):
     assert sum(counted[name] for name in ("rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")) == came
     assert counted["rx_frames"] == counted["received"] + counted["no_mbuf"]
     assert counted["received"] == counted["icmp_echo"] + counted["arp_in"] + boot.result("test")["full"]
-    # In a flood ARP's thread may come last: then we ask, and an answer that waits for that gives its place to the next.
+    # In a flood ARP's thread may run last: then we ask, and an answer that waits for that gives its place to the next.
     echoes = [frame for frame in sent if frame[12:14] == b"\x08\0"]
     assert counted["icmp_echo"] == len(echoes) + counted["tx_full"] + counted["arp_dropped"]
     assert len(sent) - len(echoes) == counted["arp_replies"] + counted["arp_requests"] > 0
@@ -248,14 +248,14 @@ def each_is_counted(boot, sent, came):
     return counted
 
 
-# Where a thread does the work, and another hart has time to stop it.
+# Where a thread does the work, and another hart has time to stop the network.
 @pytest.mark.parametrize("sync, way", [PAIRS[WAYS.index(way)] for way in ("poll", "threads")])
 def test_frames_that_come_while_the_network_stops_are_answered_and_counted(tmp_path, sync, way):
     """It goes down in a flood: what had come is counted and its answer has left; the rest was too late."""
-    # As close as the wire has them, and for longer than one interrupt's handler has work with a ring full of them.
+    # As close as on the wire, and for longer than one interrupt's handler works on a full ring.
     flood = [(1000 + 7 * n, frames.echo(n, 18)) for n in range(2000)]
     boot, sent = net(tmp_path, [(0, frames.arp()), *flood], 0, ms=2, harts=4, sync=sync, way=way,
-                     bootargs="again=1")    # a hart is left for who stops it; then it is started again
+                     bootargs="again=1")    # a hart is left for the thread that stops it; then it is started again
     counted = each_is_counted(boot, sent, sum(boot.result("ether")[name] for name in (
         "rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")))
     assert counted["rx_frames"] > 12 and counted["rx_off"], "the network did not stop between two frames"
@@ -263,7 +263,7 @@ def test_frames_that_come_while_the_network_stops_are_answered_and_counted(tmp_p
 
 @pytest.mark.parametrize("sync, way", PAIRS[:len(WAYS)])
 def test_a_network_that_was_stopped_in_a_flood_works_when_it_is_started_again(tmp_path, sync, way):
-    """Twice down and up: it answers as before, no frame is in no counter, and its buffers have all come back."""
+    """Twice down and up: it answers as before, every frame is in a counter, and all its buffers are free again."""
     flood = [(1000 + 7 * n, frames.echo(n, 18)) for n in range(800)]
     asks = frames.arp()     # a table of addresses begins empty
     # A kernel that checks its locks and memory takes up to 30 ms to start.
@@ -273,12 +273,12 @@ def test_a_network_that_was_stopped_in_a_flood_works_when_it_is_started_again(tm
         "rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")))
     answers = {frames.answer(frame) for _, frame in later if frame != asks}
     when = {at // 1000 for at, frame in frames.read_pcap(tmp_path / "ether.pcap") if frame in answers}
-    assert len(when) > 4, boot.report()      # one by one, not all by who stops it
+    assert len(when) > 4, boot.report()      # one by one, not all when it stops
 
 
 def test_who_holds_the_interface_late_holds_it_not_for_ever(tmp_path):
-    """The reader empties its queue on another hart, between the look at it and the hold."""
-    load = "bytes=1000 periods=6000,20000,20000 window=600000"     # more than he reads, then less
+    """The reader empties its queue on another hart, between the check of it and the hold."""
+    load = "bytes=1000 periods=6000,20000,20000 window=600000"     # more than the reader takes, then less
     _, done = simulate(tmp_path, f"run=livelock {load} net.quota=1 feedback=1 late=500000", harts=2, way="poll")
     boot = ended(tmp_path, done.returncode, done.stdout + done.stderr)
     assert boot.status == 0, boot.report()
@@ -331,9 +331,9 @@ def test_two_nodes_ping_each_other_the_same_however_they_are_simulated(tmp_path)
     for name, options in {"check": ["--check-skip"], "shuffled": ["--shuffle", 5]}.items():
         _, other, _ = nodes(tmp_path / name, 2, PING, *BOTH, *options)
         assert other["digest"] == record["digest"], name
-    # Cut where a frame is on its way: a wire of 60,000 cycles is seldom empty.
+    # Cut where a frame is under way: a wire of 60,000 cycles is seldom empty.
     long = [option.replace(":600", ":60000") for option in BOTH]
-    slow = "run=ping count=4 ms=20 us=3000"     # an address is known before the next packet wants it
+    slow = "run=ping count=4 ms=20 us=3000"     # an address is known before the next packet needs it
     _, whole, _ = nodes(tmp_path / "whole", 2, slow, *long)
     for cycle in (500_123,):
         saved = tmp_path / f"{cycle}.checkpoint"
@@ -350,7 +350,7 @@ def test_two_nodes_ping_each_other_the_same_however_they_are_simulated(tmp_path)
 
 
 def test_a_checkpoint_carries_the_frames_that_are_still_to_come(tmp_path):
-    """Nothing but the checkpoint is given to who goes on from it, and the file is gone."""
+    """The run that goes on gets only the checkpoint, and the file is gone."""
     echoes = [frames.echo(n) for n in range(6)]
     played = [(0, frames.arp()), *paced(echoes, 400, 1500)]
     whole, sent = net(tmp_path / "whole", played, len(echoes))
@@ -388,7 +388,7 @@ def test_a_cable_is_pulled_and_comes_back(tmp_path):
 
 @pytest.mark.parametrize("word", (0, 1, 20))
 def test_a_cable_pulled_in_the_midst_of_a_frame_costs_that_frame_alone(tmp_path, word):
-    """One that comes, a word a cycle, and then one that leaves; each is counted."""
+    """A received frame, a word a cycle, and then a sent one; each is counted."""
     requests = [(1500 + n * 1000, frames.echo(n)) for n in range(5)]
     answers = [frames.answer(frame) for _, frame in requests]
 
@@ -403,7 +403,7 @@ def test_a_cable_pulled_in_the_midst_of_a_frame_costs_that_frame_alone(tmp_path,
     comes = 1_500_000 + 60 * requests[1][0] + 1 + word
     sent, cut, counts = run("comes", "--ether-unplug", f"{comes}:{comes + 20_000}")
     assert (sent, cut) == ([frames.arp_answer(), answers[0], *answers[2:]], 1)
-    assert counts["rx_crc"] + counts["rx_runt"] == (word > 0)       # of two words of preamble both have to come
+    assert counts["rx_crc"] + counts["rx_runt"] == (word > 0)       # both words of the preamble must come
 
     sent, cut, counts = run("whole")
     assert (sent, cut) == ([frames.arp_answer(), *answers], 0)
@@ -415,7 +415,7 @@ def test_a_cable_pulled_in_the_midst_of_a_frame_costs_that_frame_alone(tmp_path,
 
 
 def test_the_router_of_a_network_without_root_answers_and_the_run_repeats_from_its_log(tmp_path):
-    """libslirp in the simulator's process, which the set-up has: where it is missing, no simulator is built."""
+    """libslirp in the simulator's process, which the set-up installs: without it, no simulator is built."""
     ping = "run=ping hz=1000 to=0x0a000001 count=3 us=1000 ms=12"
     _, done = simulate(tmp_path / "user", ping, "--ether", "user")
     first = ended(tmp_path / "user", done.returncode, done.stdout + done.stderr)

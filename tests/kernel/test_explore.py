@@ -18,7 +18,7 @@ from tests.kernel.machine import kernel_of, simulator_of
 
 SEEDS = 20          # in which a race must be found
 QUIET = 3           # in which nothing must be found where there is none
-LEVELS_COUNT = ("spl-pessim", "spl-optim")      # the others keep out every interrupt, whatever a section's level
+LEVELS_COUNT = ("spl-pessim", "spl-optim")      # the others mask every interrupt, whatever a section's level
 
 
 def explore(folder, harts, sync, plant, seeds):

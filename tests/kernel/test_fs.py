@@ -14,12 +14,12 @@ from tests.kernel.power_cuts import host
 OURS = Path(__file__).parent / "programs"
 LOG_BYTES = 3000
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-BYTES = 6000 if "ROUNDS" in os.environ else 2500     # that a file has at most
+BYTES = 6000 if "ROUNDS" in os.environ else 2500     # of a file at most
 SERIAL = {"unix": "serial"} | CHECKS
 
 
 def image(folder, kilobytes=1024, group=256, block=1024):
-    """In groups of `group` blocks of `block` bytes, with a file in a directory, and what `files` of the folder has."""
+    """In groups of `group` blocks of `block` bytes, with a file in a directory, and the folder's files."""
     (folder / "files/d").mkdir(parents=True)
     (folder / "files/d/x").write_text("from the host\n")
     path = folder / "disk.img"
@@ -30,7 +30,7 @@ def image(folder, kilobytes=1024, group=256, block=1024):
 
 
 def on_disk(folder, disk, harts, sync, bootargs, options=None, seed=1, **how):
-    """How the kernel ended, and what it left of `disk`, once e2fsck has found nothing to say."""
+    """How the kernel ended, and the `disk` that it left, after e2fsck has found no error."""
     run = boot(folder, harts, sync, bootargs, seed, options=options or DISK_BUILDS[sync], machine=DEVICES,
                more=["--disk", f"{disk},write=copy,profile=fast"], **how)
     assert run.status == 0, run.report()
@@ -46,8 +46,8 @@ FEW = "bufs=12 bufchains=4"
     (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, f"{FEW} workers=4 inodes=3"), (2, "spl-pessim", SERIAL, FEW),
 ])
 def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
-    """With few buffers, so that they wait for each other's, and few inodes, or enough for runs of blocks, by DMA and by
-    programmed I/O; what is left is what each thread's seed makes."""
+    """With few buffers, so that threads wait for each other's, and few inodes, or enough for runs of blocks, by DMA and
+    by programmed I/O; the files left follow from each thread's seed."""
     seed = harts + 3 * len(sync)
     bootargs = f"run=test-fs hz=1000 rounds=1 bytes={BYTES} {how} ram_jitter=5"
     run, left = on_disk(tmp_path / "out", image(tmp_path), harts, sync, bootargs, build or None, seed,
@@ -64,8 +64,8 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
 @pytest.mark.parametrize("harts, sync, seed, more", [(2, "cli-optim", 5, ""), (2, "cli-optim", 15, "there=1 files=8"),
                                                      (4, "cli-pessim", 4, "")][:2 + ("ROUNDS" in os.environ)])
 def test_nothing_is_unmounted_that_somebody_looks_into(tmp_path, harts, sync, seed, more):
-    """The way through the table of inodes is long (filler=), and who looks up goes from its end to its beginning: to
-    inodes that he brings there, or that are there. ROUNDS=100: the long form."""
+    """The search through the table of inodes is long (filler=), and lookups go from its end to its beginning: to
+    inodes that they add there, or that are there. ROUNDS=100: the long form."""
     for unit in range(2):
         files = tmp_path / f"{unit}/files"
         (files / "z").mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_nothing_is_unmounted_that_somebody_looks_into(tmp_path, harts, sync, se
 
 
 def run_on_disk(folder, disk, harts, sync, program, files, args="", options=None, seed=1, bootargs=""):
-    """A program with the disk for its root."""
+    """A program with the disk as its root."""
     bootargs = f"run=user program={program} args={args} root=disk0 hz=1000 {bootargs}"
     return on_disk(folder, disk, harts, sync, bootargs, options, seed, max_cycles=100_000_000, files=files)
 
@@ -105,7 +105,7 @@ def test_the_model_of_names_is_that_of_the_host(tmp_path):
 
 
 def test_a_program_has_its_files_on_the_disk(tmp_path):
-    """POSIX's calls by a C program; the host reads back what it wrote."""
+    """POSIX's calls in a C program; the host reads back what it wrote."""
     files = {"files": programs.build_program([OURS / "files.c"])}
     run, left = run_on_disk(tmp_path / "out", image(tmp_path), 1, "spl-optim", "files", files, "/d")
     assert ", 0 failed" in run.console, run.report()
@@ -118,8 +118,8 @@ def test_a_program_has_its_files_on_the_disk(tmp_path):
 @pytest.mark.parametrize("sync, build, journal", [("cli-optim", {}, True), ("spl-pessim", SERIAL, False),
                                                   ("spl-optim", DISK_BUILDS["spl-optim"], False)])
 def test_what_is_mounted_read_only_is_not_changed(tmp_path, sync, build, journal):
-    """Whatever a program calls, and not by a byte; the image is clean, so that nothing is to be carried out of its log.
-    The root is the archive, on which the disk is mounted by a call."""
+    """No call changes a byte; the image is clean, so that there is nothing to replay from its log.
+    The root is the archive, on which a call mounts the disk."""
     (tmp_path / "files/d").mkdir(parents=True)
     for name, text in (("f", "text"), ("d/x", "x")):
         (tmp_path / "files" / name).write_text(text)
@@ -135,7 +135,7 @@ def test_what_is_mounted_read_only_is_not_changed(tmp_path, sync, build, journal
 
 
 def test_memory_that_is_short_goes_to_a_file_on_the_disk_and_comes_back(tmp_path):
-    """More than main RAM has, all of it written, beside files on the same disk; what is left of that e2fsck likes."""
+    """More pages than main RAM has, all of them written, beside files on the same disk; then e2fsck finds no error."""
     (tmp_path / "files").mkdir()
     (tmp_path / "files/swap").write_bytes(bytes(range(1, 251)) * 3400)      # no holes: mke2fs makes some of zeroes
     files = {"swapped": programs.build_program([OURS / "swapped.c"])}
@@ -147,8 +147,8 @@ def test_memory_that_is_short_goes_to_a_file_on_the_disk_and_comes_back(tmp_path
 
 
 def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
-    """Nothing comes from the image's archive. What it copies is the same. In blocks of 4 KB, as a disk has them that is
-    large: programs are read in few."""
+    """Nothing comes from the image's archive. Copies are the same. In blocks of 4 KB, as on a large disk:
+    few are needed to read a program."""
     text = "".join(f"line {n}\n" for n in range(300))
     folder = tmp_path / "files/bin"
     folder.mkdir(parents=True)
@@ -174,14 +174,14 @@ def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
 
 
 def test_processes_change_names_at_once(tmp_path):
-    """Each beside a model of what its own come to, and all in one folder; e2fsck finds nothing to say."""
+    """Each beside a model of its own names, and all in one folder; e2fsck finds no error."""
     files = {"names": programs.build_program([OURS / "names.c"])}
     run, _ = run_on_disk(tmp_path / "out", image(tmp_path), 2, "cli-spl-pessim", "names", files, "/d,3,24,1", seed=3)
     assert "names: 108 operations, 0 failed" in run.console, run.report()
 
 
 def test_damaged_images_give_errors_and_nothing_worse(tmp_path):
-    """A handful: `python -m tests.kernel.damaged_images` has as many as one likes."""
+    """A handful: `python -m tests.kernel.damaged_images` makes any number."""
     run = damaged_images.damage(tmp_path, DISK_BUILDS["cli-spl-pessim"], 4, sync="cli-spl-pessim")
     assert run.status == 0, run.report()
     found = run.result("test")

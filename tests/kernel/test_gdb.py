@@ -33,7 +33,7 @@ def test_gdb_controls_all_harts(tmp_path, harts, sync):
             ["debug_test_walk", "debug", "main_thread", "thread_begin"], places
         gdb.say("delete")
 
-        # Step by step, instructions and lines: only this hart moves, and what it computes is right.
+        # Step by step, instructions and lines: only this hart runs, and it computes the right result.
         before = counts(gdb, harts)
         gdb.say("set scheduler-locking on")
         assert gdb.run("stepi 12")["reason"] == "end-stepping-range"
@@ -41,7 +41,7 @@ def test_gdb_controls_all_harts(tmp_path, harts, sync):
         assert counts(gdb, harts) == before
         gdb.say("set scheduler-locking off")
         gdb.say("frame function debug_test_walk")  # the steps may have led into what it calls
-        # All run for this: a clock interrupt on the way may want a lock that a stopped hart holds.
+        # All run for this: a clock interrupt on the way may need a lock that a stopped hart holds.
         assert gdb.run("finish")["reason"] == "function-finished"
         assert gdb.value("$a0") == 5 + 2 * 2 * 3
 
@@ -166,7 +166,7 @@ def test_exception_comes_into_the_debugger(tmp_path):
 
 
 def test_the_process_of_a_hart_and_its_memory(tmp_path):
-    """As kernel/README.md has it: in user mode, and while the kernel works for the process."""
+    """As in kernel/README.md: in user mode, and while the kernel works for the process."""
     program = programs.build_program([WATCHED])
     with Session(tmp_path, 2, "spl-optim", "run=user program=watched gdb=wait hz=1000",
                  files={"watched": program}) as gdb:
@@ -178,7 +178,7 @@ def test_the_process_of_a_hart_and_its_memory(tmp_path):
         gdb.say(f"add-symbol-file {program.with_suffix('.elf')}")
         assert gdb.say("print watched.text").endswith('"of user mode\\000\\000\\000"\n')
         assert gdb.value("watched.turns") == 999
-        gdb.say("x/4xw 0x3fff0000", error=True)             # of the stack, and nobody has used it
+        gdb.say("x/4xw 0x3fff0000", error=True)             # of the stack, and never used
         gdb.say("delete")
 
         gdb.say("break watched.c:step if n == 1003")

@@ -15,7 +15,7 @@ MACHINES = [(harts, sync) for harts in (1, 2) for sync in SCHEMES] + [(4, "spl-o
 @pytest.mark.parametrize("harts, sync", MACHINES)
 @pytest.mark.parametrize("test", ("event", "ithread", "designated"))
 def test_under_each_scheme(tmp_path, test, harts, sync):
-    """Another condition and another seed for each, so that all together cover what one run each cannot."""
+    """Different conditions and seeds for each, so that all together cover what one run each cannot."""
     seed = 1 + SCHEMES.index(sync) + harts
     rounds = 12 if test == "event" else 20
     run = boot(tmp_path, harts, sync,
@@ -54,7 +54,7 @@ def test_latency_seen_from_inside_and_outside(tmp_path, harts, sync):
     assert run.status == 0, run.report()
     lines = {(line["load"], line["to"]): line for line in run.record["results"]["intr_latency"]}
     seen = run.record["interrupts"]["0"]
-    # From the mark to where the target reads its clock it is some instructions, for the thread also the call of its
+    # From the mark to where the target reads its clock there are some instructions, for the thread also the call of its
     # function, in a line of its own. Each line of them may have to come from memory, now and then or always, as code
     # lies; but the bounds are less than SHIFT apart, so what is that much early or late is seen wherever the code lies.
     for way, least, most in (("handler", 0, 10 + LINE_FETCH), ("thread", 5, 20 + 2 * LINE_FETCH)):

@@ -1,5 +1,5 @@
-"""POSIX's calls give what they give on the host's Linux (judge.py); `python -m tests.kernel.judge --out DIR` has every
-combination."""
+"""POSIX's calls return what they return on the host's Linux (judge.py); `python -m tests.kernel.judge --out DIR` runs
+every combination."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_every_family_is_in_the_suite():
 
 
 def test_two_runs_on_the_host_give_the_same():
-    """What a family shows is nothing of its own: no address, no time, no number of a process."""
+    """A family's output has nothing of its own: no address, no time, no process id."""
     families = dict.fromkeys(judge.FAMILIES, PART)
     first = judge.on_host(families)
     assert first == judge.on_host(families)

@@ -31,7 +31,7 @@ def test_no_forbidden_outcome(tmp_path, harts, seeds):
         assert ("IRIW+fence.r.r" in shapes) == ("WRC+data+addr" in shapes) == (harts == 4)
         for line in shapes.values():
             assert sum(int(part.split(":")[1]) for part in line["outcomes"].split(",")) == line["plays"]
-        seen = shapes["SB"]     # where each stores, then loads what the other stores, a reordering is allowed
+        seen = shapes["SB"]     # each stores, then loads what the other stores: a reordering is allowed
         assert seen["allowed"] and seen["weak"] > seen["plays"] / 8, f"seed {seed}: the harts did not meet: {seen}"
 
 

@@ -1,4 +1,4 @@
-"""Locks of every kind: under stress over seeds, and each rule of their use proved by a program that breaks it. The
+"""Locks of every kind: under stress over seeds, and each rule of their use shown by a program that breaks it. The
 programs are kernel code: kernel/test/locks.c and kernel/test/wrong_locks.c."""
 
 import re
@@ -48,7 +48,7 @@ def test_strict_order_and_nobody_is_passed_over(tmp_path, harts, sync):
 
 @pytest.mark.parametrize("harts, sync", [(2, "spl-optim"), (4, "cli-pessim")])
 def test_last_user_destroys_the_lock(tmp_path, harts, sync):
-    """As soon as he has it no more, whatever those who let go before him still do."""
+    """As soon as it has released it, whatever those that released it before still do."""
     run = boot(tmp_path, harts, sync, f"run=test-locks-destroy hz=0 rounds={160 // harts}", 1)
     assert run.status == 0, run.report()
     assert run.result("test")["generations"] == 160 // harts + 1
@@ -103,7 +103,7 @@ WRONG = {
     "assert-simple-held": "lock simple A: assertion that it is held (last locked at assert_simple_held+",
     "refcount-unguarded": "lock mutex A: assertion that it is held",
 }
-# The functions of the call path that goes against the order, and of those that were there before.
+# The functions of the call path that breaks the order, and of the earlier paths.
 PATHS = {
     "order-of-two": (["b_then_a"], ["a_then_b", "order_of_two"]),
     "order-of-three": (["c_then_a"], ["a_then_b", "order_of_three", "b_then_c", "order_of_three"]),
@@ -120,7 +120,7 @@ def break_rule(folder, rule, sync="spl-optim", options=None, machine=None):
 
 
 def break_rule_checked(folder, rule, sync):
-    """With LOCK_DEBUG under any scheme: on the disks' machine, where it is that has such a kernel."""
+    """With LOCK_DEBUG under any scheme: on the disks' machine, where that has such a kernel."""
     assert sync in CHECKED or DISK_BUILDS[sync]["lock_debug"] == "1"
     return break_rule(folder, rule, sync, CHECKED.get(sync, DISK_BUILDS[sync]), None if sync in CHECKED else DEVICES)
 

@@ -1,6 +1,6 @@
 """The kernel's lock statistics and the simulator's, of one stretch of one run, agree by class and by call site.
 
-Counts are equal. Times differ by what lies between a mark, which the simulator sees retire, and the instruction beside
+Counts are equal. Times differ by the code between a mark, which the simulator sees retire, and the instruction beside
 it with which the kernel reads its counter: three cycles, or where a cache line ends between them a miss."""
 
 import pytest
@@ -34,10 +34,10 @@ def test_inside_and_outside_agree(tmp_path, harts, sync, options):
     assert locks["stray_marks"] == 0
     outside = {entry["class"].replace(" ", "_"): entry for entry in locks["classes"]}
     inside = {line["class"]: line for line in results["lockstat"]}
-    for line in results["lockcount"]:       # what the test itself says it did
+    for line in results["lockcount"]:       # the test's own counts
         assert line["attempts"] == outside[line["class"]]["attempts"]
     assert {line["class"] for line in results["lockcount"]} == TEST_CLASSES
-    for name in TEST_CLASSES | ({"interlock"} & outside.keys()):     # locks that nobody waits for do without it
+    for name in TEST_CLASSES | ({"interlock"} & outside.keys()):     # locks without waiters do without it
         assert outside[name]["kind"] == inside[name]["kind"]
         assert_agree(name, outside[name], inside[name])
 
@@ -56,7 +56,7 @@ def test_inside_and_outside_agree(tmp_path, harts, sync, options):
 
 
 def test_counting_outside_costs_the_target_nothing(tmp_path):
-    """An image that counts nothing itself runs the same test with marks alone; the simulator sees every attempt."""
+    """An image that counts nothing itself runs the same test with only marks; the simulator sees every attempt."""
     run = boot(tmp_path, 2, "cli-optim", "run=test-exclusion hz=1000 rounds=20", seed=1)
     assert run.status == 0, run.report()
     common, = (entry for entry in run.record["locks"]["classes"] if entry["class"] == "test common")

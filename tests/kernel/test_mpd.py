@@ -107,14 +107,14 @@ def test_the_context_switch_primitives_and_the_rows_of_table_3(tmp_path):
         raw = run_program(tmp_path / f"{back_end}-raw", mpd.build_primitives("csloop", back_end=back_end))
         switches[back_end] = raw.result("csloop")["switch"] / 100
     print(switches)
-    # The library keeps all registers, not only those that C keeps across calls; the kernel is entered and left besides.
+    # The library saves all registers, not only those that C keeps across calls; the kernel is entered and left besides.
     assert 1.5 * switches["assembler"] < switches["library"] < switches["system-calls"] / 2
     result = {"switch": switches["assembler"]}
     rows = run_program(tmp_path / "rows", mpd.build_mpd(TIMINGS))
     cost = rows.result("mpd")
     each = {name: total / cost["n"] for name, total in cost.items() if name != "n"}
     print(f"raw switch {result['switch']}, cycles of the rows {each}")
-    # A semaphore that nobody waits for is code inline; one that makes its process wait costs a switch more. As stacks
+    # A semaphore without waiters is code inline; one that makes its process wait costs a switch more. As stacks
     # and data lie, some of the lines that a switch touches displace each other in the data cache, which has one way.
     assert each["p"] < 25 and each["v"] < 25 and each["pair"] < 40, rows.report()
     assert each["pair"] + result["switch"] < each["switching_pair"], rows.report()

@@ -51,7 +51,7 @@ if os.environ.get("NFS") == "all":
 
 @pytest.mark.parametrize("sync, harts, options, build", CASES)
 def test_names_are_those_of_a_model_on_a_bad_wire(tmp_path, sync, harts, options, build):
-    """Of calls and answers a twentieth is lost, of calls a fifth comes twice."""
+    """A twentieth of calls and answers is lost, a fifth of calls comes twice."""
     files = {"names": programs.build_program([OURS / "names.c"])}
     said, served, left = mounted(tmp_path, sync, harts, "names", files,
                                  f"args=/mnt/d,2,{OPERATIONS},1 nfs.lose=50 nfs.repeat=200 nfs.timeo=2", options, build)

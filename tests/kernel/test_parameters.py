@@ -1,4 +1,4 @@
-"""A register keeps what it was given, whichever way: as it was built, by a poke at the start, by a boot argument. The
+"""A register keeps its value, however it is set: when built, by a poke at the start, by a boot argument. The
 environment's PARAMETER_SEEDS=N draws more combinations."""
 
 import os
@@ -20,7 +20,7 @@ SEEDS = int(os.environ.get("PARAMETER_SEEDS", "4"))
 
 
 def ways_of(seed):
-    """Register -> how it is given ("poke", "boot" or both, with a value of each), and link_latency or None."""
+    """Register -> how it is set ("poke", "boot" or both, with a value of each), and link_latency or None."""
     dice = random.Random(f"registers {seed}")
     ways = {}
     for name in NAMES:

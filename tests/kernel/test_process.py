@@ -35,7 +35,7 @@ def test_calls_do_what_they_say(tmp_path, harts, sync, options):
 
 @pytest.mark.parametrize("sync, options", [("cli-pessim", CHECKED["cli-pessim"]), ("cli-spl-pessim", None)])
 def test_without_a_clock(tmp_path, sync, options):
-    """Nothing but what has to wait for a time needs one."""
+    """Only what has to wait for a time needs a clock."""
     run = run_program(tmp_path, 2, sync, "processes", "noclock", "hz=0", options)
     assert run.status == 0 and run.result("processes")["parts"] >= 7, run.report()
 
@@ -50,7 +50,7 @@ def test_dup2_both_ways_at_once(tmp_path, harts):
 
 @pytest.mark.parametrize("sync, harts, seed", [("spl-optim", 1, 1), ("cli-optim", 2, 2), ("cli-spl-pessim", 4, 3)])
 def test_random_calls_from_processes_at_once(tmp_path, sync, harts, seed):
-    """Of all kinds, with forks, handlers that are made up, signals to each other; memory runs out in the second."""
+    """Calls of all kinds, with forks, random handlers, signals to each other; memory runs out in the second."""
     more = "user.pages=500 ram_jitter=9" if seed == 2 else "ram_jitter=5"
     run = boot(tmp_path, harts, sync, f"run=test-process-fuzz hz=2500 calls={CALLS} {more}", seed)
     assert run.status == 0 and run.result("test")["calls"] >= CALLS, run.report()
@@ -76,7 +76,7 @@ def test_the_storm_is_none_on_the_host(tmp_path):
 @pytest.mark.parametrize("sync, harts, options, more", [
     ("cli-optim", 2, CHECKED["cli-optim"], "lockstat=none"), ("spl-pessim", 4, None, "user.pages=110 vm.swap=150")])
 def test_threads_and_processes_on_the_same_pages(tmp_path, sync, harts, options, more):
-    """Which fork, dup2 and signal meanwhile; nobody sees what is in another's page, and pages leave in the second."""
+    """Which fork, dup2 and signal meanwhile; no process sees another's page, and pages are evicted in the second."""
     args = f"{harts},{STORM_STEPS},2,3" + (",scarce" if "vm.swap" in more else "")
     run = boot(tmp_path, harts, sync, f"run=user program=storm args={args} hz=8000 ram_jitter=9 {more}", harts,
                options=options, files={"storm": programs.build_program([STORM])})

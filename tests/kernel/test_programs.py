@@ -1,5 +1,5 @@
-"""Programs that know nothing of this kernel: what they expect of the C library, of a shell and of its commands, and
-programs of others, built as they are."""
+"""Programs written without this kernel in mind: what they expect of the C library, of a shell and of its commands, and
+other projects' programs, built unchanged."""
 
 import base64
 import bz2
@@ -18,7 +18,7 @@ LINES = 20
 INPUT_BYTES = int(os.environ.get("BZIP2_BYTES", 1000))
 ZSTD_BYTES = int(os.environ.get("ZSTD_BYTES", 1000))
 LUA_TESTS = os.environ.get("LUA_TESTS", "goto,vararg").split(",")
-# Those want a shell and files that can be written, or hours; `all` is all the others.
+# Those need a shell and writable files, or hours; `all` is all the others.
 LUA_CANNOT = ("all", "files", "heavy", "main")
 MAX_CYCLES = 150_000_000
 HANG_CYCLES = 50_000_000  # they may be silent for long
@@ -30,7 +30,7 @@ def text_file(path, lines):
 
 
 def run_programs(folder, harts, sync, program, args, files, times=1):
-    """`times` as many cycles as usual are not too many."""
+    """Allows `times` as many cycles as usual."""
     bootargs = f"run=user program={program} args={','.join(args)} hz=1000"
     run = boot(folder, harts, sync, bootargs, files=files, max_cycles=times * MAX_CYCLES,
                hang_cycles=times * HANG_CYCLES)
@@ -78,7 +78,7 @@ def test_lua_runs_a_script_with_its_own_checks_on(tmp_path):
 
 
 def test_lua_passes_its_own_tests(tmp_path):
-    """Those of its authors, in their portable mode."""
+    """Its authors' tests, in their portable mode."""
     port = programs.ports()["lua-tests"]
     suite = programs.sources(port) / "testes"
     files = {"lua": programs.build_port(port), "tests.lua": OURS / "tests.lua"}
@@ -95,7 +95,7 @@ def test_lua_passes_its_own_tests(tmp_path):
 
 
 def repository_text(size):
-    """As much of the repository's own text: it changes with it, and is the same for all who have it."""
+    """So many bytes of the repository's own text: the same in every copy of a version."""
     paths = [programs.REPO / "LICENSE", *sorted((programs.REPO / "kernel").rglob("*.c"))]
     text = b"".join(path.read_bytes() for path in (paths[:1] if size <= paths[0].stat().st_size else paths))
     assert len(text) >= size
@@ -119,7 +119,7 @@ def test_bzip2_compresses_as_on_the_host_and_restores(tmp_path):
 
 
 def test_zstd_compresses_with_threads_and_restores(tmp_path):
-    """Its workers are threads of ours, with pools, conditions and much memory; it looks at its own checksum, too."""
+    """Its workers are threads of this kernel, with pools, conditions and much memory; it checks its own checksum."""
     data = repository_text(ZSTD_BYTES)
     (tmp_path / "input").write_bytes(data)
     files = programs.commands() | {"zstd": programs.build_port(programs.ports()["zstd"]), "input": tmp_path / "input",

@@ -19,7 +19,7 @@ PROGRAMS = REPO / "tests/kernel/programs"
 
 
 def run(folder, harts, sync, nodes, bootargs, build=None, files=None, latency=600, max_cycles=60_000_000, each=()):
-    """The result lines of each node, all of which end well."""
+    """The result lines of each node, all of which must succeed."""
     words = command(folder, harts, sync, f"run=remote hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, max_cycles,
                     {"ipc": "norma"} | (build or {}), None, DEVICES, files, hang_cycles=100_000_000)
     done = subprocess.run([*words, *options(nodes, "ether", latency, each)], capture_output=True, text=True,
@@ -30,8 +30,8 @@ def run(folder, harts, sync, nodes, bootargs, build=None, files=None, latency=60
 
 
 def test_a_task_runs_on_the_other_node(tmp_path):
-    """It computes over memory that it has from its parent, page by page over the wire, and tells what it has got; the
-    wire loses frames and repeats some. What the nodes send each other is as the protocol has it (remote_model.py)."""
+    """It computes over memory from its parent, page by page over the wire, and reports its result; the
+    wire loses frames and repeats some. The messages between nodes follow the protocol (remote_model.py)."""
     pages, nodes = 4, 2
     more = "ipc.lose=100 ipc.repeat=100 ipc.retry=5 seed=3"
     wires = [tmp_path / f"{node}.pcap" for node in range(nodes)]
@@ -69,8 +69,8 @@ def documented_messages(page: str):
 
 
 def check_timeline(frames, nodes):
-    """Messages are those of docs/remote-tasks.md, in that order; each is a slice, with an arrow to when it has got
-    there."""
+    """Messages are those of docs/remote-tasks.md, in that order; each is a slice, with an arrow to its
+    arrival."""
     said = remote_timeline.messages(frames, "norma")
     sent_by = [(one["source"], one["to"], one["name"]) for one in said]
     steps = documented_messages((REPO / "docs/remote-tasks.md").read_text())
@@ -86,12 +86,12 @@ def check_timeline(frames, nodes):
 
 
 def sent(wires):
-    """What all nodes have put on the wire, by time."""
+    """The frames of all nodes, by time."""
     return sorted((frame for path in wires for frame in read_pcap(path)), key=lambda frame: frame[0])
 
 
 def test_tasks_on_all_nodes_at_once(tmp_path):
-    """By a tree, from a task with ancestors: the last node's pages come through another one. Two harts each."""
+    """By a tree, from a task with ancestors: the last node's pages come through another node. Two harts each."""
     nodes, depth, regions = 4, 2, 5
     args = f"15,1,4,2,{depth},{regions}"
     results = run(tmp_path, 2, "cli-optim", nodes, f"program=remote args={args}", {"ipc": "window"})
@@ -104,8 +104,8 @@ def test_tasks_on_all_nodes_at_once(tmp_path):
 
 @pytest.mark.parametrize("copied", [1, 2], ids=["by-reference", "distributed"])
 def test_a_copy_whose_source_is_written(tmp_path, copied):
-    """The parent writes some of the memory of which a child elsewhere has an asymmetric copy: the child has it as it
-    was. Of a distributed copy a page that has not been written is asked for there, and then of the source: the paper's
+    """The parent writes some of the memory of which a child elsewhere has an asymmetric copy: the child keeps the old
+    contents. For a distributed copy, an unwritten page is requested from it, and then from the source: the paper's
     Figure 10."""
     pages, rounds = 6, 1
     own = len(range(0, pages, 4))       # of the copy, as the parent writes them
@@ -124,8 +124,8 @@ def test_a_copy_whose_source_is_written(tmp_path, copied):
     (2, "cli-optim", "window", 3, 1, 2),
 ], ids=["two", "three"])
 def test_memory_that_is_written_on_all_nodes(tmp_path, harts, sync, transport, nodes, spread, rounds):
-    """Single writer, many readers by page, over a wire that loses frames: what is read never goes back, no addition is
-    lost, and a copy is of one moment. Two nodes' pages are taken from each other all the time."""
+    """Single writer, many readers by page, over a wire that loses frames: read values never go back, no addition is
+    lost, and a copy is of one moment. Two nodes keep taking pages from each other."""
     results = run(tmp_path, harts, sync, nodes,
                   f"program=sharing args={rounds},{spread} ipc.lose=30 ipc.retry=5 seed=5",
                   {"ipc": transport} | ({"lock_debug": "1"} if harts == 1 else {}),
@@ -136,7 +136,7 @@ def test_memory_that_is_written_on_all_nodes(tmp_path, harts, sync, transport, n
 
 
 def test_nodes_that_create_tasks_on_each_other(tmp_path):
-    """With one thread each for what others ask for, which waits for the other node's meanwhile."""
+    """With one thread each for the other nodes' requests, which waits for the other node's meanwhile."""
     nodes = 2
     results = run(tmp_path, 1, "spl-optim", nodes, "program=mutual args=1,8 ipc.servers=1", {"lock_debug": "1"},
                   {"mutual": build_program([PROGRAMS / "mutual.c"])})

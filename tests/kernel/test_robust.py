@@ -1,4 +1,4 @@
-"""What the kernel does at its limits: handlers taken away under load, panic while another hart resists, full stacks and
+"""The kernel at its limits: handlers removed under load, panic while another hart masks interrupts, full stacks and
 tables, long output, ticks that merge, eight harts; under every scheme, also without clock ticks.
 
 Each scheme and each number of harts occurs in each group of tests, not each with each: ROBUST=all tries them all, with
@@ -84,8 +84,8 @@ def test_a_full_table_of_threads_is_an_error(tmp_path, harts, sync):
 
 
 def test_a_full_table_of_threads_is_eagain_for_programs(tmp_path):
-    """With few ticks: at each, all the threads that fill the table look whether they may end. One of the table is
-    slcintr_thread, since programs have been there."""
+    """With few ticks: at each, all the threads that fill the table check whether they may end. One of the table is
+    slcintr_thread, since programs have run."""
     run = boot(tmp_path, 2, "spl-optim", "run=test-full turns=0 hz=250")
     assert run.status == 0, run.report()
     assert run.result("full") == {"threads": 6, "programs": 6}

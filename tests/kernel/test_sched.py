@@ -13,7 +13,7 @@ MACHINES = [
 ACTIVITIES = ("user", "system", "interrupt", "spinning", "idle")
 
 
-# Three times what they take: where a clock ticks, who waits for ever is found only so.
+# Three times what they take: where a clock ticks, this is the only way to find an endless wait.
 SCHEDULER_MAX_CYCLES = 6_000_000
 
 

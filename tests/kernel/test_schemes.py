@@ -38,7 +38,7 @@ def seeds_of(test, harts, sync):
 
 
 def layout_of(sync):
-    """Where code, data and stacks lie, each scheme's elsewhere; the environment's KERNEL_LAYOUT for all."""
+    """The layout of code, data and stacks, different for each scheme; the environment's KERNEL_LAYOUT for all."""
     return None if "KERNEL_LAYOUT" in os.environ else {"layout": str(SCHEMES.index(sync))}
 
 
@@ -62,7 +62,7 @@ def test_scheme(tmp_path, test, harts, sync):
             assert result["queued"] == 0
 
 
-# Three times what they take: where a clock ticks, who waits for ever is found only so.
+# Three times what they take: where a clock ticks, this is the only way to find an endless wait.
 THREADS_MAX_CYCLES = 9_000_000
 
 
@@ -89,7 +89,7 @@ def test_late_falls_lose_nothing(tmp_path, harts, sync):
                    f"link_delivery_delay={min(fall, 174)} link_fall_delay={fall}", 1)
         assert run.status == 0, f"fall {fall}: {run.report()}"
         spurious[fall] = int(run.result("test")["spurious"])
-    # A fall of 174 may end before the hart looks at the wire again: that hangs on the scheme's way there.
+    # A fall of 174 may end before the hart reads the wire again: that depends on the scheme's code before it.
     assert spurious[174] < spurious[2000] and (spurious[174] > 0 or sync != "spl-pessim"), spurious
     assert harts > 1 or spurious[0] == 0, spurious
 
@@ -135,8 +135,8 @@ def test_who_yields_in_a_loop_is_interrupted(tmp_path, sync, harts, wire):
     assert result["ways"] == 9 and result["longest"] >= min(delivery, 1)
 
 
-# The long form: CALLS=2000. A call that sets an alarm keeps the clock's level out each time: alone where the way is
-# longest.
+# The long form: CALLS=2000. A call that sets an alarm masks the clock's level each time: it is tried only with the
+# slowest wire.
 CALLS = int(os.environ.get("CALLS", "10"))
 
 
@@ -161,8 +161,8 @@ def test_an_interrupt_at_each_cycle_of_a_section(tmp_path, sync):
     assert run.result("test") == {"name": "sweep", "high": 320, "low": 320}
 
 
-# A scheme that is wrong on purpose, and what must notice it. None is right on two harts: what is wrong is a hart's own.
-# Each scheme costs the building of a kernel: two of them are noticed by all the tests, TESTS=all has the rest.
+# A scheme that is wrong on purpose, and the tests that must notice it; on one hart, as the errors are local to a hart.
+# Each scheme needs a kernel of its own: two of them are noticed by all the tests, TESTS=all has the rest.
 WRONG = [
     ("no-restore", "lost", "panic"),
     ("no-restore", "priority", "panic"),
@@ -213,8 +213,8 @@ def copies_tp(instruction):
     return ",tp" in instruction and re.match(r"(mv|addi)\t\w+,tp", instruction)
 
 
-# What runs with interrupts off, inside a section or the clock's handler, or before there is another hart; and the C
-# library's, which nobody calls.
+# Functions that run with interrupts off, inside a section or the clock's handler, or before there is another hart; and
+# the C library's, which are never called.
 KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run_queue_take", "kernel_main",
                   "turns_deaf", "intr_return_to_base", "settle_pic", "sched_tick", "lock_check_attempt", "_strerror_r"}
 
@@ -226,7 +226,7 @@ KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run
     ("cli-optim", CHECKED["cli-optim"], ("hello",)),
     ("cli-optim", {"runqueue": "per-hart"} | CHECKED["cli-optim"], ("test-scheduler",))])
 def test_no_copy_of_tp_outlives_a_move(sync, options, runs):
-    """Where a thread may be moved to another hart, tp is used as it is: a copy of it would still name the old hart."""
+    """Where a thread may move to another hart, tp is used directly: a copy of it would still name the old hart."""
     copies = {function for function, instruction in instructions(sync, options, runs) if copies_tp(instruction)}
     assert "intr_return_to_base" in copies, "a copy that is known to be there is not found any more"
     assert not {name for name in copies if name.split(".")[0] not in KEEPS_ITS_HART}
@@ -234,7 +234,7 @@ def test_no_copy_of_tp_outlives_a_move(sync, options, runs):
 
 @pytest.mark.parametrize("sync, spinlock", [("cli-pessim", "mcs"), ("cli-spl-pessim", "clh")])
 def test_no_copy_of_tp_enters_a_section(sync, spinlock):
-    """Queue locks copy tp to find their nodes; not before the section has begun that keeps the thread on its hart."""
+    """Queue locks copy tp to find their nodes; but only in the section that keeps the thread on its hart."""
     early, masked, copied = set(), False, 0
     last = None
     for function, instruction in instructions(sync, {"spinlock": spinlock}, ("test-spinlocks", "test-locks")):

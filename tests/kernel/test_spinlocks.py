@@ -12,17 +12,17 @@ from tests.kernel.machine import COUNTED, MAX_CYCLES, boot
 ALGORITHMS = OPTIONS["spinlock"].choices
 ROUNDS = {1: 12, 2: 12, 4: 10}
 SEEDS = (1, 2)
-# Of those with several steps to take a lock, mcs under a scheme that lets more urgent interrupts come between them.
+# Of those with several steps to take a lock, mcs under a scheme that allows more urgent interrupts between them.
 SYNC = dict(zip(ALGORITHMS, ("cli-optim", "spl-optim", "spl-pessim", "cli-pessim", "cli-spl-pessim"), strict=True))
 
 
 def options_of(spinlock):
-    """Of the algorithm that the tests of lock statistics have, theirs: one kernel less to build."""
+    """For the algorithm of the tests of lock statistics, their kernel: one less to build."""
     return COUNTED if spinlock == COUNTED["spinlock"] else {"spinlock": spinlock}
 
 
 def seeds_of(harts, spinlock):
-    """Simulating more harts takes longer: there one seed, by turns."""
+    """Simulating more harts takes longer: there one seed each, in turn."""
     if harts == 2 or os.environ.get("SPIN_SEEDS") == "all":
         return SEEDS
     return SEEDS[:1] if harts == 1 else (SEEDS[ALGORITHMS.index(spinlock) % 2],)
@@ -49,7 +49,7 @@ def test_algorithm_under_stress(tmp_path, harts, spinlock):
     assert harts == 1 or failed > 0, "no try found the lock taken, under no seed"
 
 
-# Each costs the building of a kernel: one that lets two in, and one that leaves a hart waiting; TESTS=all has the rest.
+# Each needs a kernel of its own: one that admits two owners, one that leaves a hart waiting; TESTS=all has the rest.
 WRONG = (("torn", 2), ("lost-arrival", 2))
 MORE_WRONG = (("torn-draw", 4), ("own-node", 1)) if os.environ.get("TESTS") == "all" else ()
 
@@ -81,7 +81,7 @@ def test_uncontended_cost_beside_the_floor(tmp_path):
 def test_hand_over_and_fairness(tmp_path):
     """A queue lock is fair; no hand-over is faster than one transfer of a line.
 
-    Its order is strict among those that wait: a section lasts longer than the way back with every fetch missed.
+    Its order is strict among waiters: a section lasts longer than a hart's return to the queue with every fetch missed.
     """
     run = boot(tmp_path, 2, SYNC["mcs"], "run=spinlocks hz=0 section=1000 window=60000 transfers=100",
                options={"spinlock": "mcs"})

@@ -1,4 +1,4 @@
-"""The load of paper `sync` in the kernel: in-kernel timing against what is seen from outside, the arrivals and their
+"""The load of paper `sync` in the kernel: in-kernel timing against measurement from outside, the arrivals and their
 losses, and serial characters beside a long handler."""
 
 import re
@@ -36,13 +36,13 @@ def test_sections_timed_inside_and_outside_agree(tmp_path, harts, sync, options)
 
 
 def test_arrivals_are_handled_or_counted_as_lost(tmp_path):
-    """A mean as short as the handler: many find their wire up. Every other one is an interrupt of its hart."""
+    """A mean as short as the handler: many arrivals find their wire up. Each other one is an interrupt of its hart."""
     run = boot(tmp_path, 2, "cli-pessim", f"{LOAD} interval=600 handler=400")
     assert run.status == 0, run.report()
     arrivals, = run.record["results"]["arrivals"]
     handled = sum(line["interrupts"] for line in run.record["results"]["synthetic"])
     assert arrivals["lost"] > 20
-    # An arrival after a hart is through, and its source masked, may still find the wire down.
+    # An arrival after a hart is done, and its source masked, may still find the wire down.
     assert 0 <= arrivals["arrivals"] - arrivals["lost"] - handled <= 2
     assert handled > 50
 

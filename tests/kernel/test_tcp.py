@@ -1,4 +1,4 @@
-"""TCP between two machines on one wire: programs with sockets, every byte looked at, under each kernel of the network.
+"""TCP between two machines on one wire: programs with sockets, every byte checked, under each kernel of the network.
 
 TCP_BYTES=65536 sends more each way, TCP_RACES=20 has more connections closed while others use them."""
 
@@ -16,7 +16,7 @@ from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, en
 
 BYTES = int(os.environ.get("TCP_BYTES", "12000"))
 RACES = int(os.environ.get("TCP_RACES", "1"))
-# Every kernel once, every scheme, and those on one hart, two and four with which a kernel differs most from the others.
+# Every kernel once, every scheme, and the numbers of harts, one, two or four, at which a kernel differs most.
 HARTS = {"connection": 4, "serial": 2, "global": 4, "connection-rw": 1, "krp-classic": 2, "krp": 1, "krp-many": 4}
 CASES = [(SCHEMES[n % len(SCHEMES)], kernel, HARTS[kernel]) for n, kernel in enumerate(OPTIONS["tcpip"].choices)]
 WIRES = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
@@ -56,7 +56,7 @@ def segments(path):
 
 
 def booted(folder, sync, kernel, harts, program, more):
-    """How a program ended that has the machine for itself."""
+    """How a program alone on the machine ended."""
     words = command(folder, harts, sync, f"run=user program={program} hz=1000 console.baud={CONSOLE_BAUD}", "file",
                     CONSOLE_BAUD, 0, 200_000_000, DISK_BUILDS[sync] | {"tcpip": kernel}, None, DEVICES, more,
                     hang_cycles=100_000_000)
@@ -77,7 +77,7 @@ def test_bytes_arrive_as_they_were_sent_both_ways(tmp_path, sync, kernel, harts)
     assert server["bytes"] == client["bytes"] == BYTES
     for of_node in sent:
         assert sum(bool(flags & FIN) for _, flags, _, _ in of_node) == 1
-        # Nothing was lost, so nothing was sent twice, and no reset went out but before the server listened.
+        # Nothing was lost, so nothing was sent twice, and resets were sent only before the server listened.
         data = [seq for _, _, seq, length in of_node if length]
         assert len(data) == len(set(data)) and sum(length for _, _, _, length in of_node) == BYTES
     assert sum(bool(flags & RST) for _, flags, _, _ in sent[0]) == client["tries"]
@@ -107,7 +107,7 @@ def test_what_a_pulled_cable_loses_is_sent_again(tmp_path):
 
 @pytest.mark.parametrize("size", (1, 4096))
 def test_writes_of_any_size(tmp_path, size):
-    """Small ones share segments: no small one goes while another is under way (RFC 1122, 4.2.3.4)."""
+    """Small writes share segments: no small segment is sent while another is under way (RFC 1122, 4.2.3.4)."""
     of_bytes = 1500 if size == 1 else BYTES
     _, sent = transfer(tmp_path, "cli-optim", "connection", 1, size, of_bytes=of_bytes)
     lengths = [length for _, _, _, length in sent[1] if length]

@@ -1,4 +1,4 @@
-"""The console as a terminal: an interactive shell with jobs, and what programs ask of it."""
+"""The console as a terminal: an interactive shell with jobs, and programs' requests to it."""
 
 import os
 from pathlib import Path
@@ -28,7 +28,7 @@ MORE = ((2, "spl-pessim", {"unix": "serial"}), (4, "cli-optim", {}), (2, "cli-sp
 
 @pytest.mark.parametrize("harts, sync, options", CHOSEN + (MORE if os.environ.get("TERMINAL") == "all" else ()))
 def test_a_shell_has_jobs(tmp_path, harts, sync, options):
-    """^C ends what is in the foreground and not the shell, ^Z stops it; who reads in the background is stopped."""
+    """^C ends the foreground job and not the shell, ^Z stops it; a job that reads in the background is stopped."""
     run = shell(tmp_path, harts, sync, [
         (PROMPT, "sleep 100\n"), ("sleep 100\r\n", "\x03"),
         (PROMPT, "echo status $?\n"), ("\nstatus 130\r\n", ""),

@@ -1,4 +1,4 @@
-"""User mode: programs in address spaces of their own, system calls, and what happens to a program that misbehaves. The
+"""User mode: programs in address spaces of their own, system calls, and the fate of a program that misbehaves. The
 programs check themselves (user/programs/); under each scheme, as user mode is entered and left through it."""
 
 import os
@@ -101,4 +101,4 @@ def test_system_call_costs(tmp_path, harts):
     assert run.status == 0, run.report()
     cost = run.result("syscall_cost")
     assert 50 < cost["null"] < cost["thread_switch"] < cost["process_switch"] < cost["spawn"]
-    assert cost["null"] < cost["yield"] < cost["process_switch"]  # alone or not, it goes the same way
+    assert cost["null"] < cost["yield"] < cost["process_switch"]  # alone or not, the path is the same

@@ -16,7 +16,7 @@ UNEVEN = "ram_jitter=9 link_delivery_delay=40 link_jitter=30"
 @pytest.mark.sampled
 @pytest.mark.parametrize("harts,sync", [(2, sync) for sync in SCHEMES] + [(1, "cli-pessim"), (4, "spl-optim")])
 def test_from_all_harts(tmp_path, harts, sync):
-    """With little memory, so that pages leave for the default pager and come back; LOCK_DEBUG's checks by turns."""
+    """With little memory, so that pages go to the default pager and come back; LOCK_DEBUG's checks in turn."""
     n = SCHEMES.index(sync)
     memory = f"vm.swap=200 user.pages={13 + 20 * harts}"
     run = boot(tmp_path, harts, sync, f"run=test-vm rounds={ROUNDS} hz=1000 {memory} {UNEVEN}",
@@ -26,7 +26,7 @@ def test_from_all_harts(tmp_path, harts, sync):
     assert result["checks"] > 30 * harts and (harts > 1 or result["pageins"] > 5)
 
 
-# A hart alone has nobody to call.
+# A single hart has no other to call.
 @pytest.mark.parametrize("harts,sync", ((2, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))
 def test_no_hart_uses_a_page_that_was_given_away(tmp_path, harts, sync):
     for seed in range(int(os.environ.get("SHOOTDOWN_SEEDS", "1"))):
@@ -48,8 +48,8 @@ def test_a_fault_costs_little_beside_its_floor(tmp_path):
 
 
 def test_no_lock_is_common_to_all_faults(tmp_path):
-    """Four harts fault in four maps, a page each time. What each fault takes is its own, and hardly ever taken; the
-    lock of all pages is asked for with one page of eight."""
+    """Four harts fault in four maps, a page each time. The locks of each fault are its own, and rarely contended; the
+    lock of all pages is taken for one page of eight."""
     run = boot(tmp_path, 4, "spl-optim", f"run=vm-cost parallel=1 hz=0 pages={PAGES} vm.ahead=1 lockstat=none",
                options=COUNTED)
     assert run.status == 0, run.report()

@@ -1,4 +1,4 @@
-"""The web server and WebStone's clients on two machines: what the programs say, and what went over the wire.
+"""The web server and WebStone's clients on two machines: the programs' output, and the traffic on the wire.
 
 WEBSTONE=8,8,100 is a longer run: workers, clients, requests."""
 
@@ -15,13 +15,13 @@ from sim.wires import frames
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command
 
 WORKERS, CLIENTS, REQUESTS = map(int, os.environ.get("WEBSTONE", "2,3,4").split(","))
-# Kernels as tests of TCP have them.
+# Kernels as in the tests of TCP.
 CASES = [("cli-optim", "connection", 1), *([(sync, "connection", 1) for sync in SCHEMES if sync != "cli-optim"]
                                            if "WEBSTONE" in os.environ else [])]
 
 
 def sent_from(path, port):
-    """What the host sent from `port`, by the other side's port: the bytes of each connection in their order."""
+    """The host's bytes from `port`, by the other side's port: those of each connection in order."""
     segments = {}
     for _, frame in frames.read_pcap(path):
         if frame[12:14] == b"\x08\x00" and frame[23] == 6:

@@ -12,7 +12,7 @@ UNEVEN = "link_read_latency=20 link_write_latency=10 link_delivery_delay=40 link
 @pytest.mark.parametrize("sync", SCHEMES)
 @pytest.mark.parametrize("harts", (1, 2, 4))
 def test_zones_from_everywhere(tmp_path, harts, sync):
-    """With the checks of LOCK_DEBUG and without, with ticks and without, by turns."""
+    """With the checks of LOCK_DEBUG and without, with ticks and without, in turn."""
     n = SCHEMES.index(sync) + (1, 2, 4).index(harts)
     run = boot(tmp_path, harts, sync, f"run=test-zone user.pages=30 rounds={20 + 20 // harts} hz={(0, 1000)[n % 2]} "
                f"{UNEVEN if n % 3 else ''}", n, options=CHECKED.get(sync) if n % 4 == 0 else None)
@@ -24,7 +24,7 @@ def test_zones_from_everywhere(tmp_path, harts, sync):
 
 
 def test_cost_beside_the_floor(tmp_path):
-    """To allocate and to free takes at most 1.75 times the sections and the bare loads and stores."""
+    """Allocating and freeing takes at most 1.75 times the sections and the bare loads and stores."""
     run = boot(tmp_path, 1, "spl-optim", "run=zone-cost hz=0 iterations=300")
     cost = run.result("zone_cost")
     assert 20 < cost["sections"] < cost["floor"] < cost["cycles"] <= 1.75 * cost["floor"], run.report()
