@@ -1,9 +1,9 @@
-"""Runs a program of a test with a limit of processor time: how busy the machine is decides no test."""
+"""Runs a program of a test with a limit of processor time, so that no test depends on how busy the machine is."""
 
 import resource
 import subprocess
 
-# A program that waits for what does not come uses no processor: by the clock it has this many times its limit.
+# A program that waits in vain uses no processor: by the clock it has this many times its limit.
 CLOCK_FACTOR = 20
 
 

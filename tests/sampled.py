@@ -1,7 +1,7 @@
 """Which cases of a parametrised test the suite runs: `@pytest.mark.sampled` keeps so many that each value of each
 parameter occurs, not each with each; `@pytest.mark.sampled(20)` at least twenty. TESTS=all in the environment runs all.
 
-They are drawn by a seed that is the test's name, so always the same. Those that a planted fault names (tests/faults)
+The test's name is the seed, so the cases are always the same. Those that a planted fault names (tests/faults)
 and those that the command line names are among them.
 """
 
@@ -26,7 +26,7 @@ def of_faults() -> frozenset[str]:
 
 
 def values(item):
-    """What the case has of each parameter, as pairs that compare by what they show."""
+    """The case's value of each parameter, as pairs that compare by their text."""
     return {(name, repr(value)) for name, value in item.callspec.params.items()}
 
 
@@ -43,7 +43,7 @@ def drawn(cases, seed, at_least, always):
 
 
 def left_out(items, named):
-    """Of the collected `items` those that are not run; `named` are pytest's arguments."""
+    """The collected `items` that are not run; `named` are pytest's arguments."""
     always = of_faults() | set(named)
     groups = defaultdict(list)
     for item in items:

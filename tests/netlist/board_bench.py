@@ -1,7 +1,7 @@
 """A board's SoC from its pins inwards, as RTL or as the netlist that place and route gets, on a bench (board.cpp) that
 has the board's SDRAM and clocks.
 
-Both have the same ports and are driven alike; of the vendor's cells only the PLL and the pads are the bench's own.
+Both have the same ports and are driven alike; the bench replaces only the PLL and the pads of the vendor's cells.
 """
 
 import os
@@ -86,7 +86,7 @@ def simulator(config: BoardConfig, level: str) -> Path:
 
 
 def run(program: Path, cycles: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """What comes of `cycles` cycles: the console's characters, each with the cycle in which it begins; and digests of
+    """The results of `cycles` cycles: the console's characters, each with the cycle in which it begins; and digests of
     all pins in all cycles up to the one given, every 2^16 cycles."""
     output = subprocess.run([program, str(cycles)], check=True, text=True, stdout=subprocess.PIPE).stdout
     return ([(int(cycle), chr(int(code, 16))) for cycle, code in CHARACTER.findall(output)],

@@ -10,7 +10,7 @@ from soc.boards.config import board_config
 from soc.sim import TOP
 from tests.netlist.board_bench import QUIET, run, simulator, sources
 
-CYCLES = 32 << 16       # digests come each 2^16; the self-test has said its last at 40 MHz after 29 of them
+CYCLES = 32 << 16       # digests come every 2^16; at 40 MHz the self-test ends after 29 of them
 
 
 @pytest.fixture

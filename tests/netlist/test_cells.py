@@ -1,6 +1,6 @@
 """The models of soc/fpga/cells against the Verilog that synthesis infers the cells from: equal in every cycle.
 
-All designs are simulated as they are written and as netlists, with random inputs, side by side in one simulator,
+All designs are simulated as written and as netlists, with random inputs, side by side in one simulator,
 which counts the cycles that differ. Netlists with a fault planted in a model are in it, too: each has to differ.
 """
 
@@ -49,7 +49,7 @@ def memory(address, data, access, enables=1):
 
 
 def contents():
-    """What the memories are filled with: random numbers, by the file's name, `<bits of a word>x<words>.hex`."""
+    """The contents of the memories: random numbers, by the file's name, `<bits of a word>x<words>.hex`."""
     files, rng = {}, random.Random(2)
     for name in sorted({name for design in DESIGNS.values() for name in re.findall(r'"(\w+\.hex)"', design.body)}):
         bits, words = map(int, re.findall(r"\d+", name))
@@ -110,7 +110,7 @@ DESIGNS = {
         end""", {"TRELLIS_FF", "TRELLIS_DPR16X4", "LUT4", "CCU2C"}),
 }
 
-# (design that shows it, cell, what is replaced in its model, by what)
+# (design that shows it, cell, text in its model, its replacement)
 FAULTS = [
     ("memory_9x2048", "DP16KD", "18'h1ff << (9 * address[3])", "18'h1ff << (9 * address[4])"),
     ("memory_4x4096", "DP16KD", "18'hf << (9 * address[3] + 4 * address[2])", "18'hf << 4 * address[3:2]"),

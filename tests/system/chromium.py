@@ -1,4 +1,4 @@
-"""A headless Chromium, Debian's, driven by Playwright; it notes what a page asks for and complains about."""
+"""A headless Chromium, Debian's, driven by Playwright; it records a page's requests and errors."""
 
 import contextlib
 import shutil
@@ -19,7 +19,7 @@ def chromium():
 
 
 def opened(browser, path, **options):
-    """A page with the file at `path`; `page.asked` are the addresses it wanted, `page.complaints` its errors."""
+    """A page with the file at `path`; `page.asked` are the addresses it requested, `page.complaints` its errors."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}, **options).new_page()
     page.set_default_timeout(PATIENCE_MS)
     page.asked, page.complaints = [], []

@@ -1,11 +1,11 @@
 """Several machines in one run, at random: rings of serial lines and Ethernet wires of random latencies, from one
 cycle up, with registers written meanwhile, samples, limits and ends. Each case is simulated cycle by cycle in one
-thread, then with idle cycles left out, on several threads, in another order, checked, cut by a checkpoint: all have to
-leave the same.
+thread, then with idle cycles left out, on several threads, in another order, checked, cut by a checkpoint: all must
+give the same results.
 
     python -m tests.system.exact_nodes --cases 1000 [--first SEED] [--kind ring|ether]
 
-A case that differs is named with the seed that makes it again, and its files stay."""
+A case that differs is named with its seed, and its files stay."""
 
 import argparse
 import functools
@@ -32,12 +32,12 @@ LOOKS_ON = ("samples", "arrivals")
 
 
 class Different(AssertionError):
-    """Two ways to simulate one case have not left the same."""
+    """Two ways to simulate one case have different results."""
 
 
 @dataclass(frozen=True)
 class Boot:
-    """One machine, up to where its first thread runs; nodes are made of it."""
+    """One machine, up to where its first thread runs; nodes are copies of it."""
 
     kind: str
     bootargs: str
@@ -90,7 +90,7 @@ def latency(choose):
 
 @dataclass
 class Case:
-    """What is simulated, from the seed. In `options`, cycles behind a `+` count from where the machine has booted."""
+    """A case, from the seed. In `options`, cycles after a `+` count from where the machine has booted."""
 
     seed: int
     kind: str
@@ -105,7 +105,7 @@ class Case:
         nodes = choose.choice((2, 2, 2, 3, 4) if kind == "ring" else (2, 2, 2, 3))
         case = cls(seed, kind, choose.choice(boots(kind)), nodes)
         add = case.options.extend
-        # Most rings end by themselves before it; of Ethernet, nearly all cycles behind that would print results.
+        # Most rings end by themselves before it; for Ethernet, nearly all cycles after that would print results.
         whole = 600_000 if kind == "ring" else 600_000 if "behind" in case.boot.bootargs else 130_000
         cut_off = choose.choice((choose.randrange(1, 100_000), whole, whole))
         add(["--nodes", nodes, "--max-cycles", f"+{cut_off}"])
@@ -115,7 +115,7 @@ class Case:
                 wires.pop()     # an open line: a node that waits for an answer hangs
         else:
             wires = [f"{a}.ether:{b}.ether" for a in range(nodes) for b in range(nodes) if a != b]
-        if choose.random() < 0.5:   # what a console says has its own time, up to when it has run dry
+        if choose.random() < 0.5:   # console output takes its own time, until it is drained
             wires.append(f"0.uart0:{nodes - 1}.uart0")
         for wire in wires:
             add(["--wire", f"{wire}:{latency(choose)}"])
@@ -128,7 +128,7 @@ class Case:
 
     @staticmethod
     def registers(choose):
-        """Of the PIC's link and main memory: where harts stand still for long, and where they hardly do."""
+        """Latencies of the PIC's link and main memory: with long waits of harts, and with short ones."""
         slow = {"link_read_latency": (0, 3, 1291), "link_write_latency": (0, 3, 1291),
                 "link_delivery_delay": (0, 0, 300), "link_jitter": (0, 7),
                 "link_seed": (5, 6), "ram_read_latency": (0, 50, 300), "ram_jitter": (0, 4), "ram_seed": (3, 4)}
@@ -139,7 +139,7 @@ class Case:
                 for option in self.options]
 
     def way(self, choose):
-        """How else it may be simulated."""
+        """Other ways to simulate it."""
         options = [["--jobs", choose.choice((2, 3))], ["--shuffle", choose.randrange(1, 1000)]]
         return [word for option in options if choose.random() < 0.5 for word in option]
 
@@ -202,7 +202,7 @@ class Bench:
             self.cut(case, choose, whole)
 
     def cut(self, case, choose, whole):
-        """At any cycle, or while the lines of a node that has ended run dry."""
+        """At any cycle, or while the lines of an ended node drain."""
         ends = [node["cycles"] for node in whole[0]["nodes"]]
         last = whole[0]["cycles"]
         at = choose.choice((choose.randrange(self.begin, last), choose.choice(ends) + choose.randrange(3000)))

@@ -1,8 +1,8 @@
-"""Runs of the player (harness_player.v) at random, alone or several joined by serial lines, with everything that looks
+"""Runs of the player (harness_player.v) at random, alone or several joined by serial lines, with everything that acts
 at a certain cycle: limits, hangs, samples, windows of waves, checkpoints, ends. Cycles in which a script waits can be
 left out, so each is simulated with and without that, checked, on several threads, in another order, and cut in two.
 
-A player's serial ports are loops of wire. What it is sent it sends at once: each character is there in the very first
+A player's serial ports are loops of wire. It sends at once what it receives: each character arrives in the very first
 cycle that was promised, and each node may be simulated just up to it.
 
     python -m tests.system.exact_players --cases 1000 [--first SEED]
@@ -25,12 +25,12 @@ RATES = (15_000_000, 7_000_000, 921_600, 115_200)
 
 
 class Different(AssertionError):
-    """Two ways to simulate one case have not left the same."""
+    """Two ways to simulate one case have different results."""
 
 
 def script(choose, folder, steps):
-    """An image; the script ends with a code, or stands still."""
-    # Imported late: that module has tests.
+    """An image; the script ends with a code, or waits for ever."""
+    # Imported late: that module contains tests.
     from tests.system.test_checkpoint import busy_script
     made = busy_script(choose.randrange(1 << 30), steps, choose.choice((3, 60, 60, 500)))
     if choose.random() < 0.2:
@@ -42,7 +42,7 @@ def script(choose, folder, steps):
 
 
 def say(made, choose):
-    """Characters, and what is none, behind the script's end: the lines run dry with them."""
+    """Characters and glitches after the script's end, while the lines drain."""
     bit = player.CLOCK_HZ // choose.choice(RATES)
     for _ in range(choose.choice((0, 2, 12))):
         made.wait_until(made.cycle + choose.choice((1, bit, choose.randrange(1, 14 * bit))))
@@ -55,7 +55,7 @@ def say(made, choose):
 
 
 def path(choose, nodes):
-    """Wires along which what node 0 plays comes by every node, some of them twice: A.PORT:B.PORT:CYCLES."""
+    """Wires along which node 0's output passes every node, some of them twice: A.PORT:B.PORT:CYCLES."""
     ports = [f"{node}.{port}" for node in range(nodes) for port in ("uart1", "uart0")]
     ports.remove("0.uart1")
     choose.shuffle(ports)
@@ -65,7 +65,7 @@ def path(choose, nodes):
 
 
 class Case:
-    """What is simulated, from the seed."""
+    """A case, from the seed."""
 
     def __init__(self, seed, folder, waves=False):
         choose = random.Random(seed)
@@ -134,7 +134,7 @@ class Bench:
     def same(self, case, found, expected):
         differs = [name for name in ("returncode", "stderr") if getattr(found[0], name) != getattr(expected[0], name)]
         for n in (1, 2, 3):
-            # Behind what they are of and their first and last time, waves have the date.
+            # After their name and their first and last time, waves have the date.
             differs += [name for name in expected[n] if (n < 3 or found[n]) and (
                 found[n][name][:25] != expected[n][name][:25] if name.endswith("wave") else
                 found[n].get(name) != expected[n][name])]
@@ -158,7 +158,7 @@ class Bench:
             more = [word for way in ways if choose.random() < 0.5 for word in way]
             self.same(case, self.run(case, name, *way, *more), whole)
         ends = [node["cycles"] for node in record.get("nodes", [record])]
-        # Anywhere, but more often while the lines of a node that has ended run dry.
+        # Anywhere, but more often while the lines of an ended node drain.
         at = min(choose.choice((choose.randrange(record["cycles"]), *(min(ends) + choose.randrange(most)
                                                                      for most in (100, 1000, 5000)))),
                  record["cycles"] - 1)

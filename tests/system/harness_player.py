@@ -1,4 +1,4 @@
-"""Programs for the player (harness_player.v), which stands in for the SoC: what each pin does in which cycle."""
+"""Programs for the player (harness_player.v), which replaces the SoC: the value of each pin in each cycle."""
 
 import functools
 import json
@@ -14,7 +14,7 @@ SCRIPT = 0x40010000
 BOOTARGS = 0x40000800
 BOOTARGS_SIZE = 64
 
-# Code that is never run, but that retired addresses point into. Each label `pN` carries the probe points of a test.
+# Code that never runs; retired addresses point into it. Each label `pN` carries the probe points of a test.
 CODE = """
     .section .text
 _start: j _start
@@ -144,7 +144,7 @@ def at(script, cycle, label, hart=0):
 
 
 def spread(*values):
-    """What a Spread of `values` looks like."""
+    """The record of a Spread of `values`."""
     histogram = [0] * (max(values, default=0).bit_length() or 1)
     for value in values:
         histogram[max(value.bit_length() - 1, 0)] += 1
@@ -154,7 +154,7 @@ def spread(*values):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run left."""
+    """A run's results."""
 
     status: int
     stdout: str
@@ -171,7 +171,7 @@ class Run:
 
 @functools.cache
 def simulator(waves=False, skips=False) -> Path:
-    """The harness around the player, looked for once; with `skips`, or waves, cycles in which a script waits are left
+    """The harness around the player, looked up once; with `skips`, or waves, cycles in which a script waits are left
     out: then nothing takes long."""
     folder = Path(__file__).parent
     return build_model([folder / "harness_player.v", folder / "harness_player.vlt"], CLOCK_HZ, waves,

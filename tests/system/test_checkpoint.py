@@ -1,5 +1,5 @@
 """Checkpoints of the harness, with the player: whatever is under way when one is taken, the restored run goes on as the
-uninterrupted one does; what cannot be restored is said in one line."""
+uninterrupted one does; what cannot be restored is reported in one line."""
 
 import random
 import subprocess
@@ -28,8 +28,8 @@ def binary():
 
 
 def busy_script(seed, steps=900, longest=20):
-    """All that the harness can see, at random, on two harts side by side, with waits of less than `longest` cycles;
-    ends with code 0."""
+    """All events that the harness can see, at random, on two harts side by side, with waits of less than `longest`
+    cycles; ends with code 0."""
     script, random_ = Script(), random.Random(seed)
     for label, kind in MARKS.items():
         script.mark(label, kind, register=11 if label in (ATTEMPT, MISS, BLOCK, ACQUIRED, RELEASED, FAILED) else 10)
@@ -106,7 +106,7 @@ class Bench:
         return player.Run(done.returncode, done.stdout, done.stderr, self.folder / name)
 
     def same(self, run):
-        """The run left what the uninterrupted one left: all files, and the record but for `host`."""
+        """The run has the uninterrupted one's results: all files, and the record except `host`."""
         assert (run.status, run.stdout, run.stderr) == (self.plain.status, "", "")
         assert all_but_host(run) == all_but_host(self.plain)
         files = sorted(path.name for path in self.plain.out.iterdir())
@@ -125,7 +125,7 @@ def test_restored_anywhere(binary, tmp_path, seed):
     assert bench.plain.status == 0
     end = bench.plain.record["cycles"]
     seen = bench.plain.record
-    # All of it happens in the window: else nothing would be shown.
+    # All of it happens in the window: else nothing would show.
     assert seen["window"]["from_probes"] and seen["serial"]["uart1"]["bytes_from_target"] > 5 and seen["blobs"]
     assert all(seen["interrupts"][source]["wire_to_handler"]["count"] for source in ("16", "17"))
     assert len(seen["locks"]["classes"]) > 2
@@ -200,7 +200,7 @@ def test_a_restored_run_may_leave_another_checkpoint(bench):
     bench.same(bench.restore())
 
 
-# What can be given anew, and what cannot
+# Options that can be changed, and those that cannot
 
 def test_the_data_line_may_be_fed_anew_before_it_begins(bench):
     bench.save("cycle:250")
@@ -250,7 +250,7 @@ def test_refused_before_anything_is_overwritten(bench):
     assert kept == {path.name: path.read_bytes() for path in (bench.folder / "restored").iterdir()}
 
 
-# What is no checkpoint of this simulator
+# Files that are no checkpoint of this simulator
 
 def test_of_another_simulator(bench):
     bench.save("cycle:500")

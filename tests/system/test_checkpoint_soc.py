@@ -1,5 +1,5 @@
 """Checkpoints of the machine: one run is cut in the middle of bytes, sections, interrupts and lock waits, each piece a
-process of its own that goes on from the last one's checkpoint, and leaves what the uncut run leaves."""
+process of its own that goes on from the last one's checkpoint, with the same results as the uncut run."""
 
 import csv
 import json
@@ -20,12 +20,12 @@ LIMITS = ["--hang-cycles", "3000000", "--quiet"]
 
 
 class Machine:
-    """A kernel image on a machine, and what its uninterrupted run left."""
+    """A kernel image on a machine, and the results of its uninterrupted run."""
 
     def __init__(self, folder, harts, run, options=None, limit=30_000_000):
         config = SoCConfig(harts=harts)
         self.limit = limit
-        self.messages = {}      # directory of a run -> what it said at its end
+        self.messages = {}      # directory of a run -> its message at the end
         self.folder = folder
         self.simulator = simulator_of(config)
         feed = folder / "feed"
@@ -67,7 +67,7 @@ class Machine:
         return found[-1 if last else 0]
 
     def cut(self, *cycles):
-        """The run in pieces, cut before each of `cycles`: what the last piece left."""
+        """The run in pieces, cut before each of `cycles`: the last piece's results."""
         given = self.boot
         for i, cycle in enumerate(sorted(cycles)):
             checkpoint = self.folder / f"{i}.checkpoint"
@@ -77,8 +77,8 @@ class Machine:
         return self.run("pieces", *given)
 
     def same(self, out):
-        """A run left the same record, but for `host`, and the same files as the uninterrupted one; and if that reached
-        its limit, it said the same of the harts."""
+        """A run left the same record, except `host`, and the same files as the uninterrupted one; and if that reached
+        its limit, it reported the same of the harts."""
         assert self.messages[out] == self.messages[self.plain]
         assert record(out) == record(self.plain)
         names = sorted(path.name for path in self.plain.iterdir())
@@ -107,7 +107,7 @@ def test_cut_while_bytes_arrive(tmp_path, harts):
 
 @pytest.mark.parametrize("harts", [2, 4])
 def test_cut_while_locks_are_waited_for(tmp_path, harts):
-    # It ends in the middle: so many rounds are played so that threads of two harts, too, block on a lock in time.
+    # It ends in the middle: so many rounds are run so that threads of two harts, too, block on a lock in time.
     machine = Machine(tmp_path, harts, "test-lockstat rounds=20", {"lock_stats": "1"}, limit=1_000_000)
     assert "hart 1: " in machine.messages[machine.plain]
     assert any(lock["misses"] for lock in record(machine.plain)["locks"]["classes"] if lock["kind"] == "simple")
@@ -132,7 +132,7 @@ def test_a_poke_is_the_same_restored_or_not(tmp_path):
 
 
 def test_pokes_do_what_the_boot_arguments_do(tmp_path):
-    """A pair of the off-chip scheme, timed after a poke, costs what it costs when the kernel has set the latency."""
+    """A pair of the off-chip scheme, timed after a poke, costs as much as when the kernel has set the latency."""
     config = SoCConfig(harts=1)
     simulator, image = simulator_of(config), kernel_of(config, "spl-pessim", runs=("table5",))
 

@@ -1,4 +1,4 @@
-"""`./interlock` as a user meets it: the real commands on the real simulator, and one line for each wrong input."""
+"""`./interlock` as users see it: the real commands on the real simulator, and one line for each wrong input."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from tests.system.chromium import cells, chromium, drawn, grid, heads, opened
 TINY = ("--set", "harts=1,2", "--set", "link_latency=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",
         "--set", "iterations=500", "--set", "sweep=500", "--set", "falls=none")
 RUNS = 2 + 1 + 2 * 2 * 2
-NO_BUILD_S = 20         # what an answer without a build may take on a loaded machine
+NO_BUILD_S = 20         # the limit of an answer without a build, on a loaded machine
 
 
 def interlock(*arguments, timeout=1200, **options):
@@ -30,7 +30,7 @@ def interlock(*arguments, timeout=1200, **options):
 
 
 def said(result, status):
-    """The one line that a failing command said."""
+    """The one line that a failing command printed."""
     lines = result.stderr.splitlines()
     assert result.returncode == status, result.stderr
     assert len(lines) == 1 and lines[0].startswith("interlock: "), result.stderr
@@ -183,7 +183,7 @@ def test_sim_gives_the_simulators_status():
 @pytest.mark.parametrize("end, status", [
     ("return 7;", 7), ("__builtin_trap();", 133), ("kill(getpid(), SIGTERM);", 143)])
 def test_sim_gives_the_programs_status(tmp_path, end, status):
-    """128 and the number for one that a signal ends; its file's name may hold what options are divided by."""
+    """128 and the signal's number for a process that a signal ends; its file's name may hold separators of options."""
     (tmp_path / "end.c").write_text(f"""#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -232,9 +232,9 @@ def test_a_truncated_image_gets_one_line(tmp_path):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """The smallest whole experiment, and what it said."""
+    """The smallest whole experiment, and its output."""
     out = tmp_path_factory.mktemp("tiny") / "out"
-    # Fresh: another worker's process may have made the same runs, and those reused say nothing of the host's speed.
+    # Fresh: another worker's process may have made the same runs, and reused ones do not show the host's speed.
     return out, interlock("run", "pic-latency", *TINY, "--out", out, "--json", "--fresh")
 
 
@@ -262,9 +262,9 @@ def test_the_figures_make_sense(tiny):
         assert far == pytest.approx(near, rel=0.2)
     for row in rows.values():       # no section is open while its hart waits for the next bytes, hundreds of us
         assert row["section_us"] < 20
-    # The model of the paper against what was seen from outside. A pair that stays on the chip is a few cycles, which
+    # The model of the paper against the measurement from outside. A pair that stays on the chip is a few cycles, which
     # the loop pays without and the kernel with cache misses (the paper says so in section 5.3): there it costs up to
-    # three times the model. So it is with the controller at no distance.
+    # three times the model. The same holds with the controller at no distance.
     for row in rows.values():
         predicted, measured = row["predicted_percent"], row["measured_percent"]
         if "optim" in row["sync"] or row["latency"] == 0:
@@ -328,7 +328,7 @@ def test_the_queries_of_the_guide(tiny):
         _, *arguments = shlex.split(line)
         result = interlock(*arguments, "--directory", out)
         assert result.returncode == 0, f"{line}: {result.stderr}"
-        assert len(result.stdout.splitlines()) > 1 or "lock_sites" in line      # nobody may have waited for a lock
+        assert len(result.stdout.splitlines()) > 1 or "lock_sites" in line      # perhaps no thread waited for a lock
 
 
 def test_the_same_run_again_gives_the_same_records(tiny, tmp_path):
@@ -342,10 +342,10 @@ def test_the_same_run_again_gives_the_same_records(tiny, tmp_path):
 
 def test_ctrl_c_keeps_what_is_finished(tiny, tmp_path):
     out = tmp_path / "out"
-    # The last run, at the latency that the others give, is far too long to end by itself.
+    # The last run, at the latency found from the others, is far too long to end by itself.
     command = [REPO / "interlock", "run", "pic-latency", *TINY, "--set", "harts=1", "--set", "iterations=1000000",
                "--jobs", "1", "--out", out]
-    # A shell's background job, such as these tests may be, ignores Ctrl-C and hands that on.
+    # A shell's background job, such as these tests may be, ignores Ctrl-C and passes that on.
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                start_new_session=True,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
@@ -397,7 +397,7 @@ def test_simulators_die_with_a_killed_runner_and_the_rest_is_resumed(tiny, tmp_p
 
 
 def running(folder):
-    """Whether a process works that was told to write into `folder`."""
+    """Whether a process runs that was told to write into `folder`."""
     def words(path):
         try:
             return path.read_bytes().split(b"\0")

@@ -1,4 +1,4 @@
-"""`./interlock compare` as a user meets it: the command, its page in a browser, its CSV, its one-line errors."""
+"""`./interlock compare` as users see it: the command, its page in a browser, its CSV, its one-line errors."""
 
 import csv
 import json

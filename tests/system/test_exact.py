@@ -1,10 +1,10 @@
-"""A run leaves the same however it is simulated: some of the random cases whose long forms are commands."""
+"""A run has the same results however it is simulated: some of the random cases whose long forms are commands."""
 
 import pytest
 
 from tests.system import exact_nodes, exact_players
 
-# Some are cut or bounded while lines run dry.
+# Some are cut or bounded while lines drain.
 PLAYED = (0, 1, 2, 17, 23, 33, 37, 109, 110, 116, 122, 135)
 
 
@@ -27,8 +27,8 @@ def test_machines(tmp_path, kind, seeds):
 
 
 def test_frames_that_wait_for_the_wire(tmp_path):
-    """One that begins in the cycle in which a counter has run out, while all harts sleep, is sent when it was promised
-    (`exact_nodes` looks at more of them)."""
+    """A frame that begins in the cycle in which a counter has run out, while all harts sleep, is sent when promised
+    (`exact_nodes` checks more of them)."""
     bench, case = exact_nodes.Bench(tmp_path), exact_nodes.Case.of(19, "ether")
     assert "behind=" in case.boot.bootargs
     skipped = bench.run(case, "skipped")

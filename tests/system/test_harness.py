@@ -1,4 +1,4 @@
-"""The simulator's harness against a player of pin changes: what it loads, feeds, measures, writes and how it ends."""
+"""The simulator's harness against a player of pin changes: loading, input, measurement, output and ends."""
 
 import os
 import select
@@ -36,7 +36,7 @@ def ending(code=0, at=100):
 
 
 def one_line(run, status, *words):
-    """The run ended with `status` and said one line with all `words`."""
+    """The run ended with `status` and printed one line with all `words`."""
     assert run.status == status, run.stderr
     assert run.stderr.count("\n") == 1, run.stderr
     for word in words:
@@ -181,7 +181,7 @@ def test_progress_stays_out_of_the_targets_console(binary, tmp_path, out, err, c
                                stdin=subprocess.DEVNULL, stdout=ends[out], stderr=ends[err])
     os.close(write)
     found = b""
-    while process.poll() is None or select.select([main], [], [], 0)[0]:     # what is not read would stop it
+    while process.poll() is None or select.select([main], [], [], 0)[0]:     # unread output would stop it
         for file in select.select([main, read], [], [], 0.01)[0]:
             found += os.read(file, 65536)
     os.close(terminal)
@@ -357,7 +357,7 @@ def test_a_debugger_on_the_data_line_may_think(play):
 
 
 def test_last_characters_arrive_after_the_end(play, tmp_path):
-    """What is still in the port when the target ends is not lost, and does not count as the target's time."""
+    """Output still in the port when the target ends is not lost, and does not count as the target's time."""
     script = ending(at=40_000 + bits(5))
     run = play(script, "--console", "tty", stdin="0123456789")
     assert run.stdout.startswith("0")
@@ -561,7 +561,7 @@ def test_window(play):
     assert s["wfi_cycles"] == 5
     assert s["privilege_cycles"] == {"user": 10, "supervisor": 0, "machine": 40}
     assert s["traps"] == s["arrivals"] == 0
-    # The instruction that opens the window is not in it, the one that closes it is.
+    # The instruction that opens the window is outside it, the one that closes it is inside.
     assert s["instructions"] == 7
 
 
@@ -645,7 +645,7 @@ def test_thread_switch(play, switch_probe):
 
 
 def test_preempted_thread_keeps_its_trap(play):
-    """An interrupt in the enter primitive of thread 1 switches to thread 2; all of that is no time of the primitive,
+    """An interrupt in the enter primitive of thread 1 switches to thread 2; none of that counts for the primitive,
     which ends on the other hart."""
     s = marked(switch=True)
     s.trace(1, 1)

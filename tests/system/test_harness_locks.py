@@ -1,4 +1,4 @@
-"""What the simulator makes of marks with values: lock statistics, time accounting, interrupt latency."""
+"""The simulator's evaluation of marks with values: lock statistics, time accounting, interrupt latency."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def classes(run):
 
 
 def test_free_and_taken(play):
-    """Hart 1 waits for what hart 0 holds; each mark's lock is looked up in its own hart's registers."""
+    """Hart 1 waits for a lock that hart 0 holds; each mark's lock is read from its own hart's registers."""
     s = Locks()
     s.step(10, ATTEMPT)
     s.step(15, ACQUIRED)
@@ -127,7 +127,7 @@ def test_conditional_attempt(play):
 
 
 def test_sleeping_lock(play):
-    """The wait of a thread that sleeps goes on over the switch, until it has the lock, on whichever hart."""
+    """The wait of a thread that sleeps lasts over the switch, until it has the lock, on any hart."""
     s = Locks()
     s.switch(5, 1)
     s.switch(5 + 2, 2, hart=1)
@@ -142,7 +142,7 @@ def test_sleeping_lock(play):
     s.switch(34, 3, hart=1)
     s.step(40, RELEASED, "mutex")
     s.switch(45, 2)
-    s.step(50, MISS, "mutex")                       # someone else was quicker: it sleeps again
+    s.step(50, MISS, "mutex")                       # another thread was quicker: it sleeps again
     s.step(52, BLOCK, "mutex")
     s.switch(55, 3)
     s.switch(61, 2)
@@ -156,7 +156,7 @@ def test_sleeping_lock(play):
 
 
 def test_lock_handed_over_by_a_thread_switch(play):
-    """The scheduler's own lock: taken by the thread that gives the hart up, released by the one that gets it."""
+    """The scheduler's own lock: acquired by the thread that yields the hart, released by the one that gets it."""
     s = Locks()
     s.switch(5, 1)
     s.step(10, ATTEMPT)
@@ -182,7 +182,7 @@ def test_readers_hold_together(play):
 
 
 def test_handler_in_the_middle_of_an_acquisition(play):
-    """What a handler acquires is its own, also if the thread it came upon waits."""
+    """A handler's locks are its own, even if the thread that it interrupted waits."""
     s = Locks()
     s.step(10, ATTEMPT)
     s.step(12, MISS)
@@ -219,7 +219,7 @@ def test_attempt_that_never_ends(play):
 
 @pytest.mark.parametrize("lock", ["0", "3", "0x7ffffffc", "strange_lock"])
 def test_lock_that_is_none(play, lock):
-    """A value that is no lock is counted under no name; nothing outside RAM is read."""
+    """A value that is no lock counts under no name; nothing outside RAM is read."""
     s = Locks()
     s.step(10, ATTEMPT, lock)
     s.step(12, ACQUIRED, lock)
@@ -336,7 +336,7 @@ def test_accounting_of_a_window(play):
 
 
 def test_idle_loop_is_no_sign_of_life(play):
-    """A clock whose interrupts only make the idle loop turn does not keep a hang from being found."""
+    """A hang is found even if clock interrupts keep the idle loop turning."""
     s = Locks()
     s.wfi(True, 1)
     begin = len(s.words)

@@ -1,4 +1,4 @@
-"""The simulator's harness on the real SoC with two harts: what the harness and the hardware have to agree on."""
+"""The simulator's harness on the real SoC with two harts: what harness and hardware must agree on."""
 
 import csv
 import os
@@ -129,14 +129,14 @@ def test_software_interrupt_inside_a_section(run):
     assert statistics["unmatched_probes"] == 0
     gross, net = statistics["body_cycles"]["total"], statistics["body_net_cycles"]["total"]
     assert 20 <= net < gross
-    assert gross - net >= 10        # the handler's store alone takes more
+    assert gross - net >= 10        # just the handler's store takes more
     assert ended.record["harts"][1]["statistics"]["instructions"] == 0     # it waits
     assert ended.record["harts"][1]["statistics"]["wfi_cycles"] == ended.record["window"]["cycles"]
 
 
 def test_harness_counts_the_cycles_that_the_hart_reads(run, tmp_path):
     """The cycle counter that a program reads, the cycle of a trace record and the harness's own number of a cycle
-    run side by side at a constant distance."""
+    differ by constants."""
     log = tmp_path / "log.csv"
     ended = run("c", "--probe-log", log)
     with open(log) as file:
@@ -158,7 +158,7 @@ def test_repeats_exactly(run):
 @pytest.mark.parametrize("harts", [1, 2, 4])
 @pytest.mark.parametrize("case", ["e003", "s", "p"])   # characters come back; a hart gets an interrupt; one prints
 def test_the_edge_alone_is_as_good_as_both(tmp_path, harts, case):
-    """And what it leaves out, behind gates that are shut, would have changed nothing: busy and while devices rest."""
+    """And what it leaves out, behind closed gates, would have changed nothing: with busy and with idle devices."""
     config = SoCConfig(harts=harts)
     binary, image = simulator_of(config), build_image(tmp_path, config)
     (tmp_path / "feed").write_bytes(bytes(range(16)))  # so that inputs change too

@@ -1,4 +1,4 @@
-"""What looks into a run from outside: it shows what happened, to the cycle, and changes nothing."""
+"""The views into a run from outside: they show what happened, to the cycle, and change nothing."""
 
 import csv
 import json
@@ -180,7 +180,7 @@ def test_latencies(play, tmp_path):
 
 
 def test_flame_of_the_kernel(tmp_path):
-    """On the machine itself: all cycles of all harts are in it, interrupts stand on what they interrupted."""
+    """On the machine itself: all cycles of all harts are in it, interrupts are above what they interrupted."""
     plain = boot(tmp_path / "plain", 2, "spl-optim", "run=hello")
     files = {name: tmp_path / name for name in ("flame", "samples", "timeline", "latencies")}
     options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
@@ -219,7 +219,7 @@ def folded(path):
 
 
 def test_windows_of_a_flame_graph_are_parts_of_the_whole(tmp_path):
-    """Stack by stack, however their ends are given."""
+    """Stack by stack, however the window's ends are given."""
     command = machine.command(tmp_path, 2, "spl-optim", "run=hello", "file", machine.CONSOLE_BAUD)
     command.remove("--quiet")
 
@@ -266,7 +266,7 @@ def calls_in(elf):
 @pytest.mark.parametrize("part, wanted", [("executes", {"status main", "status exit", "processes main"}),
                                           ("signals", {"processes [signal]", "processes signals"})])
 def test_flame_of_programs_in_user_mode(tmp_path, part, wanted):
-    """In user mode each stack is of functions that call each other, of the program that the thread executes then."""
+    """In user mode each stack has functions that call each other, of the program that the thread executes then."""
     programs = program_symbols(SoCConfig(harts=2))
     command = machine.command(tmp_path, 2, "spl-optim", f"run=user program=processes args={part} hz=1000", "file",
                               machine.CONSOLE_BAUD)
@@ -300,7 +300,7 @@ def dumped(path):
     (["--wave-begin", "cycle:100", "--wave-end", "event:9"], 100, 150),
 ])
 def test_waves_from_and_to_moments(tmp_path, options, first, last):
-    """From behind the cycle of the first of its kind; an end counts only behind the beginning."""
+    """From after the cycle of the first of its kind; an end counts only after the beginning."""
     s = Locks()
     at(s, 50, "spin")
     s.wait_until(150)
@@ -333,7 +333,7 @@ def test_wrong_options_are_one_line(play, options, words):
 
 
 def test_a_stall_of_the_simulator_is_no_hang_of_the_target(tmp_path):
-    """A pipe that nobody reads: the simulator says where it stands, goes on when it can, or ends if it was told to."""
+    """A pipe without a reader: the simulator says where it is, goes on when it can, or ends if it was told to."""
     s = Locks()
     at(s, 10, "p12")
     at(s, 11, "p13")
@@ -359,10 +359,10 @@ def test_a_stall_of_the_simulator_is_no_hang_of_the_target(tmp_path):
 
 @pytest.mark.parametrize("kind", ["simple", "mutex"])
 def test_hang_report_of_the_kernel(tmp_path, kind):
-    """A deadlock on the machine itself: both threads with their calls, what they hold and wait for, and the circle."""
+    """A deadlock on the machine itself: both threads with their calls, what they hold and wait for, and the cycle."""
     command = machine.command(tmp_path / "run", 2, "spl-optim", f"run=test-hang lock={kind}", "file",
                               machine.CONSOLE_BAUD)
-    if kind == "simple":    # who sleeps is skipped, who spins is simulated
+    if kind == "simple":    # sleeping harts are skipped, spinning ones simulated
         command[command.index("--hang-cycles") + 1] = "400000"
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 4, ended.stderr

@@ -1,4 +1,4 @@
-"""Several machines in one run: characters go round over serial lines, however the machines are simulated."""
+"""Several machines in one run: characters circulate over serial lines, however the machines are simulated."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ BOOTARGS = f"hz=0 console.baud={BAUD} baud={BAUD} laps={LAPS} bytes={BYTES} star
 
 @pytest.fixture(scope="module")
 def machine():
-    """Simulates: options -> status and what was said. The options that all runs have are there."""
+    """Simulates: options -> status and output. The options that all runs have are included."""
     config = SoCConfig()
     simulator = build_simulator(config)
     image = kernel_of(config, "spl-optim", runs=("test-ring", "test-hang"))
@@ -53,7 +53,7 @@ def joined(nodes, latency=LATENCY):
 
 
 def left(out):
-    """All that a run has left, but for what belongs to the host."""
+    """All results of a run, except the host's."""
     record = json.loads((out / "run.json").read_text())
     del record["host"]
     return record, {path.relative_to(out): path.read_bytes() for path in sorted(out.glob("*/*"))}
@@ -80,7 +80,7 @@ def test_two_nodes_exchange_characters_however_they_are_carried(machine, tmp_pat
 
 @pytest.mark.parametrize("nodes, ways", [(8, WAYS[4:7]), (64, WAYS[5:6])])
 def test_boot_once_and_clone(machine, booted, tmp_path, nodes, ways):
-    """The clones know who they are; how they are carried does not matter."""
+    """Each clone knows its number; how the clones are carried does not matter."""
     runs = [[], *ways]
     for i, way in enumerate(runs):
         assert machine(tmp_path / str(i), "--restore", booted, *joined(nodes), *way) == (0, ""), way
@@ -91,7 +91,7 @@ def test_boot_once_and_clone(machine, booted, tmp_path, nodes, ways):
 
 
 def test_a_wire_takes_its_latency(machine, booted, tmp_path):
-    """Of each character's way round: what the wires take longer, the lap does, but for where software looks."""
+    """A lap grows by as much as the wires' latency, except for the times at which software polls."""
     nodes, more, laps = 3, 5000, []
     for latency in (1, 1 + more):
         assert machine(tmp_path / str(latency), "--restore", booted, *joined(nodes, latency)) == (0, "")
@@ -100,7 +100,7 @@ def test_a_wire_takes_its_latency(machine, booted, tmp_path):
 
 
 def test_a_run_is_cut_with_characters_on_their_way(machine, booted, tmp_path):
-    """The latency is nearly all of a lap: in its middle, characters are on their way."""
+    """The latency is nearly all of a lap: in its middle, characters are on the wires."""
     wires = joined(4, 20_000)
     assert machine(tmp_path / "plain", "--restore", booted, *wires) == (0, "")
     ring_of = results(tmp_path / "plain")[0]["ring"][0]
@@ -145,8 +145,8 @@ def arrivals(path):
 
 
 def test_characters_arrive_in_the_cycles_that_the_wires_take(machine, booted, tmp_path):
-    """To the cycle, by itself and not only as often as it is simulated: of node 0, which hears nothing, what it says is
-    the same, and comes as much later as the wire is longer; its characters follow each other at the line's rate."""
+    """To the cycle, by itself and not only as often as it is simulated: node 0, which receives nothing, sends
+    the same, later by as much as the wire is longer; its characters follow each other at the line's rate."""
     came = {}
     for latency in (1, 2, 77, 5000):
         file = tmp_path / str(latency)
@@ -162,7 +162,7 @@ def test_characters_arrive_in_the_cycles_that_the_wires_take(machine, booted, tm
 
 
 def test_a_hang_is_all_nodes(machine, booted, tmp_path):
-    """In a ring that is open nothing comes back: who has sent waits for ever, and so do those behind."""
+    """In an open ring nothing comes back: the sender waits for ever, and so do the nodes behind it."""
     wires = ["--nodes", 3, "--wire", "0.uart1:1.uart1:5"]
     for i, way in enumerate(([], ["--no-skip", "--jobs", 2])):
         status, said = machine(tmp_path / str(i), "--restore", booted, *wires, "--hang-cycles", 400_000, *way)
@@ -191,7 +191,7 @@ def test_bad_usage_is_one_line(machine, tmp_path, options, words):
 
 
 def test_an_experiment_of_several_nodes(tmp_path):
-    """Booted once, run, kept and taken again with the files of every node; its tables tell nodes and wires apart."""
+    """Booted once, run, kept and reused with the files of every node; its tables tell nodes and wires apart."""
     experiment = definition.load("ring").on(["nodes=2,3", "nodes_latency=60"])
     settings, store, reused = experiment.settings(["bytes=4", "laps=1"]), Store(tmp_path / "kept"), []
     for out in ("first", "second"):

@@ -1,4 +1,4 @@
-"""The report's page in a browser: opened, clicked through, and what it shows compared with the records themselves."""
+"""The report's page in a browser: opened, clicked through, and its contents compared with the records."""
 
 import csv
 import json
@@ -34,7 +34,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def records(results):
-    """The records as they lie on the disk, by their identity."""
+    """The records on the disk, by their identity."""
     return {path.parent.name: json.loads(path.read_text()) for path in results.glob("runs/*/record.json")}
 
 
@@ -97,7 +97,7 @@ def test_a_runs_record_is_opened_by_keyboard(page, records):
         page.keyboard.press("Tab")
 
 
-# Texts that lie over each other or beside the window, as far as what they are in lets them be seen.
+# Texts that overlap or lie outside the window, as far as their containers let them show.
 OVERLAPS = """() => {
   const seen = [], found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -143,7 +143,7 @@ def test_nothing_overlaps(page, width):
         return d.open && d.scrollWidth <= d.clientWidth && d.getBoundingClientRect().right <= innerWidth; }""")
 
 
-# What of a page is not on the paper, though it is on the screen if one rolls or opens.
+# Contents of a page that are missing on paper, though on screen one can scroll or open to see them.
 CUT = """() => {
   const found = [];
   const all = "main td, main th, main dd, main figcaption, main img, main p, header p";
@@ -164,7 +164,7 @@ CUT = """() => {
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_what_is_printed_is_whole(browser, results, scripts):
-    """On A4 and as dark as paper is; what was closed on the screen is closed there again."""
+    """On A4 and in paper's colours; what was closed on the screen is closed there again."""
     page = opened(browser, results / "report.html", java_script_enabled=scripts, color_scheme="dark")
     page.set_viewport_size({"width": 718, "height": 1000})      # A4 between margins
     closed = page.locator("details:not([open])").count()

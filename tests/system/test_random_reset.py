@@ -1,4 +1,4 @@
-"""The machine boots whatever its registers hold before reset: nothing is read that neither reset nor software set."""
+"""The machine boots whatever its registers hold before reset: it reads nothing that neither reset nor software set."""
 
 import dataclasses
 import json

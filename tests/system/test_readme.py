@@ -1,4 +1,4 @@
-"""The commands of README.md, as they stand there."""
+"""The commands of README.md, as written there."""
 
 import re
 import subprocess

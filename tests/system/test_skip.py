@@ -1,5 +1,5 @@
-"""Idle cycles that are skipped are not missed: with and without skipping a run leaves the same, for every experiment in
-the tree; a check in the simulator itself compares all registers, and finds a core that forgets to say what it does."""
+"""Skipping idle cycles changes nothing: with and without it a run has the same results, for every experiment in
+the tree; a check in the simulator itself compares all registers, and finds a core that does not declare its changes."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ OUTPUTS = ("console.txt", "trace.csv", "uart1.out")
 
 
 def simulate(folder, simulator, *options, status=0):
-    """The record of a run in `folder`, which has to end with `status`; and what the simulator said."""
+    """The record of a run in `folder`, which must end with `status`; and the simulator's output."""
     command = [simulator, "--out", folder, "--console", "file", "--quiet", *options]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == status, done.stderr
@@ -82,7 +82,7 @@ def kernel(harts, sync, text, max_cycles=20_000_000):
 
 
 def test_a_waiting_machine_is_skipped(tmp_path):
-    """Nearly all that a hart waits, be it for a character or for the PIC at the far end of a slow link."""
+    """Nearly all of a hart's waits are skipped, for a character as for the PIC at the far end of a slow link."""
     feed = tmp_path / "feed"
     feed.write_bytes(b"interlock!")
     run = kernel(1, "spl-pessim", f"run=serial bytes={feed.stat().st_size} link_latency=600")

@@ -216,7 +216,7 @@ def contents(folder):
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path):
-    """Two processes, folders and orders of Python's sets; and what the cache has."""
+    """Two processes, folders and orders of Python's sets; and the cache's copy."""
     folders = []
     for seed in ("1", "2"):
         folder = tmp_path / seed / "soc"
@@ -268,7 +268,7 @@ def test_every_hart_finds_every_part(harts, tmp_path):
     assert (code, re.findall(r"@failed .*", text)) == (0, [])
     assert f"@done harts={harts}" in text
 
-    # The reference says what an access takes.
+    # The reference gives the cycles of accesses.
     regions = memory_map(config)
     rows = re.findall(r"@cost region=(\w+) load=(\d+) store=(\d+)(?: miss=(\d+))?", text)
     assert len(rows) == 9
@@ -279,7 +279,7 @@ def test_every_hart_finds_every_part(harts, tmp_path):
         assert region.miss is None or abs(int(miss) - region.miss) <= 2, f"{name}: a miss takes {miss} cycles"
 
 
-RUNS_ON = {"MTIME_LOW", "CYCLE"}     # what no two reads find the same
+RUNS_ON = {"MTIME_LOW", "CYCLE"}     # they differ between any two reads
 ALIAS = r"`(0x\w+)` \+ `0x\w+` \* i, i < \d+"
 PLACE = r"`(0x[0-9a-f]+)`(?: \+ (\w+) \* i, i < (\d+))?"
 
@@ -306,7 +306,7 @@ def documented(text):
 
 
 def test_every_register_resets_to_what_the_reference_says(tmp_path):
-    """Every one that can be read, as it is after reset. CSRs come first: what follows may count there."""
+    """Every readable register, as it is after reset. CSRs come first: later reads may count there."""
     config = SoCConfig()
     text = generate_soc(config).reference.read_text()
     registers = [row for row in documented(text) if row[0] not in RUNS_ON]
@@ -317,7 +317,7 @@ def test_every_register_resets_to_what_the_reference_says(tmp_path):
     lines = []
     for name, address, reset in registers:
         source = (address - sources) // 4
-        if name == "SOURCE" and source < IPI_SOURCE + MAX_HARTS:     # its description says what these reset to
+        if name == "SOURCE" and source < IPI_SOURCE + MAX_HARTS:     # its description gives their reset values
             reset = source_reset(source)
         # Behind the latch: read last, so that nothing else is read with it.
         latched = next((MAP[uart][0] + registers_of(1, 1)["LCR"].offset for uart in ("uart0", "uart1")
@@ -354,7 +354,7 @@ end:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("body, code, console", [
-    # Without its header this is no image any more when the boot ROM starts again.
+    # Without its header this is no longer an image when the boot ROM starts again.
     ("la t0, _start; sw zero, 4(t0); fence; jr zero",
      0xb007, "boot ROM: no image in main RAM: the word at 0x40000004 is not 0x314b4c49"),
     ("unimp",

@@ -1,4 +1,4 @@
-"""Sweeps on several workers, with the real simulator: what runs there gives what runs here."""
+"""Sweeps on several workers, with the real simulator: runs there have the same results as runs here."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ def stable(directory):
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """The records of this machine alone."""
+    """The records of only this machine."""
     out = tmp_path_factory.mktemp("here") / "out"
     subprocess.run([INTERLOCK, "run", *EXPERIMENT, "--out", out], check=True, capture_output=True, timeout=600)
     return stable(out)
@@ -59,7 +59,7 @@ def test_a_worker_killed_in_the_middle_of_a_sweep_costs_no_run(here, tmp_path):
         job, *below = workers_of(cluster)[0]
         os.kill(job, signal.SIGKILL)
         for pid in below:
-            with contextlib.suppress(ProcessLookupError):       # a simulator that has come to its end meanwhile
+            with contextlib.suppress(ProcessLookupError):       # a simulator that has ended meanwhile
                 os.kill(pid, signal.SIGKILL)
         _, said = sweep.communicate(timeout=300)
         assert sweep.returncode == 0, said

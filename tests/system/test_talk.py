@@ -1,5 +1,5 @@
-"""What is typed at the console by a pipe, or by --input behind --expect, arrives whole; how such runs end; and what is
-said of a line whose bit rate is another."""
+"""Input to the console from a pipe, or by --input after --expect, arrives whole; how such runs end; and the message
+for a line with another bit rate."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def lines(done):
 
 
 def test_a_pipe_is_read_whole_by_a_shell_that_is_slower():
-    """Far more than all queues of the console hold; its end is the shell's."""
+    """Far more than all queues of the console hold; its end ends the shell."""
     words = [f"word{n}" for n in range(250)]
     done = sim("--program", "sh", FAST, typed="".join(f"echo wo''{word[2:]}\n" for word in words))     # echoed so
     assert done.returncode == 0, done.stdout + done.stderr
@@ -37,7 +37,7 @@ def test_the_status_is_the_shells(typed, status):
 
 
 def test_paths_may_have_letters_beyond_ascii(tmp_path):
-    """The working directory, and files that are read, built and written in it, whatever the locale."""
+    """The working directory, and files read, built and written in it, in any locale."""
     folder = tmp_path / "Prüfstand λ"
     folder.mkdir()
     (folder / "größe.c").write_text("""#include <stdio.h>

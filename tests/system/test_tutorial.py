@@ -1,5 +1,5 @@
 """Runs docs/tutorial.md, docs/programs.md and docs/your-own-kernel.md as a reader would: every command in order, every
-file written as it stands there; what a command prints must hold what the page shows of it."""
+file as written there; a command's output must contain what the page shows of it."""
 
 import re
 import shutil
@@ -12,12 +12,12 @@ from support.cache import REPO
 
 # Each says that all goes to build/<name>.
 PAGES = [REPO / "docs" / name for name in ("tutorial.md", "programs.md", "your-own-kernel.md")]
-TIMEOUT_S = 900                         # of one command that has to build
+TIMEOUT_S = 900                         # for one command that has to build
 
 
 @dataclass
 class Step:
-    """A command, the exit status it is to have and the lines it is to print; or a file's path and content."""
+    """A command, its expected exit status and lines of output; or a file's path and content."""
 
     line: int
     command: str = ""
@@ -53,7 +53,7 @@ def steps(text):
 
 
 def figures_aside(line):
-    """A line without what moves when the kernel does: numbers, digests, widths of columns."""
+    """A line without what changes when the kernel does: numbers, digests, widths of columns."""
     return re.sub(r"\s+", " ", re.sub(r"\b(0x)?[0-9a-f]*\d[0-9a-f.,:]*\b", "N", line)).strip()
 
 
@@ -87,7 +87,7 @@ def test_every_command_of_the_page(page):
 
 @pytest.mark.parametrize("page, least", list(zip(PAGES, (9, 3, 8), strict=True)))
 def test_the_page_is_read_whole(page, least):
-    """Every line of the page that looks like a command is one of the steps."""
+    """Every line of the page that looks like a command is a step."""
     text = page.read_text()
     commands = [step.command for step in steps(text) if step.command]
     assert len(commands) >= least

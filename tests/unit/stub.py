@@ -1,4 +1,4 @@
-"""A simulator that is none: it leaves a record at once, or fails the way the boot arguments ask."""
+"""A stub for the simulator: it leaves a record at once, or fails in the way that the boot arguments ask for."""
 
 import json
 import sys
@@ -72,7 +72,7 @@ sys.exit(status)
 
 
 class Bench:
-    """Makes runners of an experiment over the stub; `plan[id]` says what becomes of a run."""
+    """Makes runners of an experiment over the stub; `plan[id]` gives the outcome of a run."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -101,7 +101,7 @@ class Bench:
         return {target: Target(self.simulator, self.image_of(target)) for target in runner.targets()}
 
     def image_of(self, target):
-        """An image of its own for each target, as content tells runs apart."""
+        """An image of its own for each target, as runs differ by content."""
         machine, sync, _, runs = target
         path = self.files / ("-".join([machine.label, sync, *runs]) + ".elf")
         path.write_bytes(self.image + repr(target).encode())

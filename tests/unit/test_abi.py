@@ -1,5 +1,5 @@
-"""What programs and the kernel agree on (user/abi.h): each constant is named by a test, or is in a list here with the
-reason why it is not. By its own name, or by the one that programs know it by (SIGHUP, getpid)."""
+"""The interface of programs and kernel (user/abi.h): a test names each constant, or it is in a list here with the
+reason why not. By its own name, or by its name for programs (SIGHUP, getpid)."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page on accuracy: every test that it names as its proof is there."""
+"""The page on accuracy: every test that it cites exists."""
 
 import re
 

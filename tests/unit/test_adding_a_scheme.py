@@ -1,4 +1,4 @@
-"""docs/adding-a-scheme.md is true: a scheme is a header and a line. In a copy of the tree, which gets one."""
+"""docs/adding-a-scheme.md is true: a scheme is a header and a line. Tested in a copy of the tree, which gets one."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ import pytest
 from support.cache import REPO
 
 FOLDERS = ("firmware", "hw", "kernel", "sim", "soc", "support", "user")
-# What the copy knows of its schemes, and what it compiles of them.
+# The copy's list of schemes, and its compilation of them.
 LOOK = """
 from sim.commands.common import checked_scheme
 from sim.experiments import definition, paper_sync, sync

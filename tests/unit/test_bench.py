@@ -1,4 +1,4 @@
-"""The benchmarks' reading of what valgrind counted."""
+"""The benchmarks' reading of valgrind's counts."""
 
 from sim.bench.__main__ import agree
 from sim.bench.counts import Counts, totals_of

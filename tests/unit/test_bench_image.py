@@ -1,4 +1,4 @@
-"""Main RAM for LiteX's simulator is what the harness lays out."""
+"""Main RAM for LiteX's simulator is as the harness lays it out."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Blocks of the results pages: what is stale, what a page says of it, and that figures in prose are the records'."""
+"""Blocks of the results pages: which are stale, how a page says so, and that figures in prose are the records'."""
 
 import re
 from types import SimpleNamespace

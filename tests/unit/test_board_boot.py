@@ -1,4 +1,4 @@
-"""Runs of an image on a board that is a program of this machine: what they leave, and what is said when they cannot."""
+"""Runs of an image on a board that is a program of this machine: their results, and messages when they fail."""
 
 import json
 
@@ -46,7 +46,7 @@ def test_a_run_leaves_what_the_simulator_leaves(tmp_path):
     assert (out / "blob-1.bin").read_bytes() == BLOB
     assert (out / "trace.csv").read_text() == f"cycle,hart,event,argument\n{(1 << 32) + 0x1234},1,7,42\n"
     assert (out / "console.txt").read_text().startswith("image: run=it seed=4")
-    assert not {"cycles", "window", "harts", "digest"} & set(record)      # nobody has seen those
+    assert not {"cycles", "window", "harts", "digest"} & set(record)      # a board cannot measure those
 
 
 def test_an_exit_code_is_told(tmp_path, capfd):
@@ -129,7 +129,7 @@ def test_boot_arguments_lie_in_the_image(tmp_path):
 
 
 def test_what_is_reserved_between_is_not_loaded(tmp_path):
-    """Though the linker fills it with zeroes, as it lies in the midst of a segment."""
+    """Though the linker fills it with zeroes, as it lies in the middle of a segment."""
     image = make_image(tmp_path, archived=40)
     with open(image, "rb") as file:
         assert max(segment["p_filesz"] for segment in ELFFile(file).iter_segments()) >= 5064 + 32 + 40

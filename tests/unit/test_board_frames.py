@@ -1,4 +1,4 @@
-"""Frames of a board's link: what the host makes of good, damaged and false ones, beside text."""
+"""Frames of a board's link: the host's parsing of good, damaged and false ones, mixed with text."""
 
 import random
 
@@ -8,7 +8,7 @@ from sim.board.protocol import BEGIN, END, ESCAPE, MARKS, Decoder, Frame, Reques
 
 
 def fed(decoder, content, step):
-    """All that comes of feeding `content` in pieces, neighbouring text made one."""
+    """The results of feeding `content` in pieces, with neighbouring text joined."""
     found = []
     for at in range(0, len(content), step):
         for one in decoder.feed(content[at:at + step]):
@@ -30,7 +30,7 @@ def test_no_frame_holds_a_mark_but_its_own():
     frame = encode(Request.WRITE, 0xc1, bytes(range(256)))
     assert frame[0] == BEGIN and frame[-1] == END
     assert not set(frame[1:-1]) & {BEGIN, END}
-    assert not set("Grüße, “λ” — ✓".encode()) & set(MARKS)      # what a console prints is none
+    assert not set("Grüße, “λ” — ✓".encode()) & set(MARKS)      # console output has none of them
 
 
 @pytest.mark.parametrize("damage", [

@@ -1,4 +1,4 @@
-"""What the LEDs of a board show over time: the boot ROM's own code, on a clock that is told."""
+"""The LEDs of a board over time: the boot ROM's own code, on a simulated clock."""
 
 import shutil
 import subprocess
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def leds(tmp_path_factory):
-    """Gives what the LEDs show once a test, or none (0), has failed: [(ms since then, LEDs)]."""
+    """Gives the LEDs after a test, or none (0), has failed: [(ms since then, LEDs)]."""
     folder = tmp_path_factory.mktemp("leds")
     for name in ("leds.c", "leds.h"):
         shutil.copy(HERE / name, folder)
@@ -70,7 +70,7 @@ def test_all_passed_is_a_steady_light(leds):
 
 @pytest.mark.parametrize("failed", [1, 2, 7, 15])
 def test_the_number_of_the_first_failure_blinks(leds, failed):
-    """n blinks of 200 ms, 200 ms apart, then five times as long nothing; the other LEDs show n all the time."""
+    """n blinks of 200 ms, 200 ms apart, then a pause five times as long; the other LEDs show n all the time."""
     on, off = failed << 1 | 1, failed << 1
     period = 200 * (2 * failed + 5)
     expected = [(start + 400 * blink + half, light) for start in range(0, 6000, period) for blink in range(failed)

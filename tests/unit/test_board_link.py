@@ -137,7 +137,7 @@ def test_a_cable_that_stays_out_is_told_and_nothing_is_lost(tmp_path):
             board.upload([(RAM + 4096, CONTENT)])
         board.close()
         line.mend()
-        again = opened(line)        # another session, which finds the loader at the bit rate it was left at
+        again = opened(line)        # another session, which finds the loader at its last bit rate
         assert 8_000 < again.upload([(RAM + 4096, CONTENT)]).there < len(CONTENT)
         again.close()
 

@@ -1,4 +1,4 @@
-"""An experiment on a board that is a program of this machine: records, report, and what a board cannot do."""
+"""An experiment on a board that is a program of this machine: records, report, and a board's limits."""
 
 
 import pytest

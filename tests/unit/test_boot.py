@@ -1,4 +1,4 @@
-"""Runs that go on from a checkpoint, over a stub simulator: one boot for all of them, and what if there is none."""
+"""Runs that go on from a checkpoint, over a stub simulator: one boot for all of them, and the case without one."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_one_boot_for_all(bench):
     assert all(order.index(boot) < order.index(name) for name in RESTORED)
     context, records = tables.collect(runner.out)
     assert [made["id"] for made in records] == context["runs"] == BOOTED + RESTORED
-    for made in records:        # the boot is in no record of its own; it is the restored runs'
+    for made in records:        # the boot has no record of its own; it is in the restored runs'
         costs = {line["primitive"]: line["cycles_per_pair"] for line in made["run"]["results"]["table5"]}
         assert costs["off-chip"] == 10 + 2 * made["parameters"]["link_latency"]
         assert made["host"].get("boot") == (boot if made["kind"] == "restored" else None)

@@ -1,4 +1,4 @@
-"""The table of what the tests took, beside their budget (tests/conftest.py)."""
+"""The table of the tests' times, beside their budget (tests/conftest.py)."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""What the C of the kernel keeps to and no compiler checks: a name is one function's or one variable's, so that a
-backtrace, a breakpoint and what a debugger prints say which; a function is short, in Python too; a line fits."""
+"""Rules for the kernel's C that no compiler checks: a name belongs to one function or variable, so that a
+backtrace, a breakpoint and a debugger's output are unambiguous; a function is short, in Python too; a line fits."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 from support.cache import REPO
 
 KERNEL = REPO / "kernel"
-# Of each of these an image holds one file, behind the interface of all; what the five schemes share stands in two more.
+# Of each of these an image holds one file, behind one interface; code shared by the five schemes is in two more.
 VARIANTS = (("lock/spin", "test/wrong-spin/"), ("net/receive/",), ("net/policy/",), ("ipc/transport/",),
             ("sync/", "test/wrong/"))
 HOST = "test/host/"     # programs of their own
@@ -24,7 +24,7 @@ ATTRIBUTE = r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)"
 
 
 def functions(text):
-    """Of each function with a body: its name, the line it begins in, its lines, from its type to the last brace."""
+    """For each function with a body: its name, its first line, and its lines, from its type to the last brace."""
     lines = text.split("\n")
     for at, line in enumerate(lines):
         if line != "{":
@@ -34,12 +34,12 @@ def functions(text):
             begin -= 1
         head = re.sub(ATTRIBUTE, "", " ".join(lines[begin:at]))
         name = re.search(r"(\w+)\(", head)
-        if name and not name[1].isupper():      # the latter is a macro that makes one, as HOST_TEST does
+        if name and not name[1].isupper():      # in capitals it is a macro that makes one, as HOST_TEST does
             yield name[1], begin + 1, lines.index("}", at) + 1 - begin
 
 
 def unit(inside):
-    """What has a name once: a file with its header, of which `#if` chooses, or files of which an image has one."""
+    """A unit in which a name is unique: a file with its header, parted by `#if`, or files of which an image has one."""
     for variants in VARIANTS:
         if inside.startswith(variants) and (inside.endswith(".h") or "sync/" not in variants):
             return variants[0]
@@ -47,7 +47,7 @@ def unit(inside):
 
 
 def variables(text):
-    """Each static variable of a file: its name, and the line it is declared in."""
+    """Each static variable of a file: its name, and the line of its declaration."""
     text = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + ATTRIBUTE, lambda m: "\n" * m[0].count("\n"), text,
                   flags=re.DOTALL)
     for begin in re.finditer(r"^static ", text, re.MULTILINE):
@@ -67,7 +67,7 @@ def variables(text):
 
 
 def shared_names(sources):
-    """The names that functions and static variables of several units have, as lines. Two runs may have a variable of
+    """The names of functions and static variables in several units, as lines. Two runs may have a variable of
     the same name, as an image has few of them."""
     found = {}
     for inside, text in sources:

@@ -23,7 +23,7 @@ DASK = (sys.executable, "-m", "dask")
 
 
 class Machines:
-    """A scheduler and workers on this machine. They have no copy of this repository to import."""
+    """A scheduler and workers on this machine, without a copy of this repository to import."""
 
     def __init__(self, folder, tls=()):
         self.folder = folder
@@ -69,7 +69,7 @@ def machines(tmp_path):
 
 
 def running(word):
-    """Whether a process works that has `word` in its command line."""
+    """Whether a process runs that has `word` in its command line."""
     def words(path):
         try:
             return path.read_bytes()
@@ -225,7 +225,7 @@ def test_addresses_and_certificates(tmp_path):
     assert (folder / tls.KEY).stat().st_mode & 0o777 == 0o600 and folder.stat().st_mode & 0o777 == 0o700
     key = (folder / tls.KEY).read_text()
     tls.security(folder)
-    assert (folder / tls.KEY).read_text() == key        # kept: others have it
+    assert (folder / tls.KEY).read_text() == key        # kept: others use it
     (folder / tls.KEY).chmod(0o644)
     with pytest.raises(record.RecordError, match="can be read by others: chmod 600 it"):
         tls.security(folder)

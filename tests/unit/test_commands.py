@@ -1,4 +1,4 @@
-"""The Andrew benchmark's commands, on the host, beside the host's own, and its script."""
+"""The Andrew benchmark's commands, on the host, compared with the host's own, and its script."""
 
 import os
 import subprocess
@@ -93,7 +93,7 @@ def test_ls_lists_files_and_folders(built, tree):
 
 @pytest.mark.parametrize("jobs, each, compiled", [(1, "file", 2), (1, "folder", 1), (3, "file", 2), (2, "folder", 0)])
 def test_the_andrew_benchmarks_script_does_all_of_it(built, tmp_path, jobs, each, compiled):
-    """With a compiler that only says what it was asked for."""
+    """With a compiler that only prints its arguments."""
     held = {"x/one.c": "1", "x/two.c": "22 kangaroo\n", "x/y/three.h": "333\n", "z/four.c": "4\n"}
     for name, text in held.items():
         (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Two sets of records beside each other: what is matched, what is a figure, and what a difference is worth."""
+"""Comparing two sets of records: which ones match, what is a figure, and whether a difference is significant."""
 
 import copy
 import json
@@ -25,7 +25,7 @@ def made(tmp_path_factory):
 
 
 def derived(made, out, seed=1, cost=None, **changes):
-    """A copy of the results with another seed; `cost`: what a pair of cli-pessim takes; `changes`: of parameters."""
+    """A copy of the results with another seed; `cost`: cycles of a pair of cli-pessim; `changes`: of parameters."""
     shutil.copytree(made, out)
     for path in out.glob("runs/*/record.json"):
         entry = json.loads(path.read_text())
@@ -129,7 +129,7 @@ def test_runs_are_matched_by_parameters_and_seeds_are_samples(made, tmp_path):
 
 
 def test_the_correction_counts_the_figures_that_are_chosen(made, tmp_path):
-    """A difference that stands alone need not stand among all figures."""
+    """A difference that is significant alone need not be so among all figures."""
     dice = random.Random(3)
     for seed, (before, after) in enumerate([(60, 62), (61, 66), (60, 63), (62, 64)], start=1):
         for name, cost in (("a", before), ("b", after)):
@@ -191,7 +191,7 @@ def test_runs_without_a_partner_are_named(made, tmp_path):
 
 
 def only(made, out, *patterns):
-    """A copy of the results with no other runs than those that fit."""
+    """A copy of the results with only the runs that fit."""
     derived(made, out)
     for path in out.glob("runs/*"):
         if not any(path.match(pattern) for pattern in patterns):

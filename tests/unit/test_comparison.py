@@ -1,4 +1,4 @@
-"""A paper's figures beside ours: the difference in words, and what is explained of it by figures."""
+"""A paper's figures beside ours: the difference in words, and the part of it that figures explain."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_difference(paper, ours, text):
     (10, 80, [("clock", 2.0)], "clock (x 2.00) of x 8.00; x 4.00 is not explained"),
     (10, 20, [("rate", 8.0)], "rate (x 8.00) of x 2.00; / 4.00 is not explained"),
     (10, 5, [("clock", 2.0), ("cycles", 0.25)], "clock (x 2.00), cycles (/ 4.00): together / 2.00 of / 2.00"),
-    # A reason why ours is less does not stand beside one that is more.
+    # A reason for a lower figure is not given for a higher one.
     (10, 330, [("rarer", 0.25)], "not explained: rarer (/ 4.00) would make it / 4.00, and it is x 33.0"),
     (10, 20, [("none", 1.0)], UNEXPLAINED), (10, 20, [], UNEXPLAINED), (0, 20, [("clock", 2.0)], UNEXPLAINED),
     (140, 0, [("clock", 2.0)], UNEXPLAINED)])

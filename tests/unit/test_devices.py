@@ -1,6 +1,6 @@
 """The devices at a chip's pins (sim/harness/devices), each with a chip that does anything at random (devices.cpp):
-saved in any cycle and restored it goes on the same; what it promises holds; times on wires are those of their lengths
-and gaps. And of every class of the harness that is in checkpoints: each member is saved and loaded, or said not to be.
+saved in any cycle and restored it goes on the same; its promises hold; times on wires follow from lengths
+and gaps. And in every class of the harness that is in checkpoints, each member is saved and loaded, or marked as not.
 
 DEVICE_SEEDS=100 for the long form."""
 
@@ -77,7 +77,7 @@ def test_every_profile_of_a_drive_is_tried(program, tmp_path):
     assert f"(valid: {', '.join(sorted(PROFILES))})" in done.stderr
 
 
-# What is read of what a user gives
+# Reading users' files
 
 def read(program, what, text):
     done = subprocess.run([program, "read", what, text], capture_output=True, text=True)
@@ -97,7 +97,7 @@ def test_a_drives_path_may_hold_commas(program, tmp_path, name):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_frames_that_a_capture_has_cut_are_named(program, tmp_path, seed):
-    """Files of either order of bytes and unit of time, some of whose frames are shorter than they were on the wire."""
+    """Files of either byte order and unit of time, some of whose frames are shorter than they were on the wire."""
     chance = random.Random(seed)
     order, micro = chance.choice("<>"), chance.choice((True, False))
     snap, cuts, stamps = chance.choice((60, 96, 65535)), [], []
@@ -116,7 +116,7 @@ def test_frames_that_a_capture_has_cut_are_named(program, tmp_path, seed):
         assert frames == [f"{at} {size}" for at, size in stamps], wrong
 
 
-# What a checkpoint carries
+# The contents of a checkpoint
 
 @dataclass
 class Class:
@@ -127,14 +127,14 @@ class Class:
     members: dict = field(default_factory=dict)     # by name: type
 
 
-# What saves or loads; where a class has `serialize` or `state`, that does both.
+# Functions that save or load; in a class with `serialize` or `state`, that does both.
 BOTH, SAVE, LOAD = ("serialize", "state"), ("save",), ("load", "restore")
-OF_ITS_OWN = r"(?<![\w.])(?<!->)\w+"      # a name that is none of another object's
+OF_ITS_OWN = r"(?<![\w.])(?<!->)\w+"      # a name that is not another object's
 NOT_SAVED = re.compile(r"//.*\bnot saved\b", re.IGNORECASE)
 
 
 def laid_out(text):
-    """The classes in what clang prints of the layout of all records."""
+    """The classes in clang's output of the layout of all records."""
     classes = {}
     for block in text.split("*** Dumping AST Record Layout\n")[1:]:
         lines = [line.partition("|")[2] for line in block.splitlines() if re.match(r"\s*[\d:-]+ \|", line)]
@@ -155,7 +155,7 @@ def laid_out(text):
 
 
 def braces(text, begin):
-    """What stands between the brace at or behind `begin` and the one that closes it."""
+    """The text between the brace at or after `begin` and the one that closes it."""
     begin = text.index("{", begin)
     depth = 0
     for at in range(begin, len(text)):
@@ -221,7 +221,7 @@ def of(classes, name):
 
 
 def forgotten(classes, sources, name):
-    """Members of a class that are neither saved and restored nor said not to be."""
+    """Members of a class that are neither saved and restored nor marked as not."""
     found, own = saving(sources, name)
     for base in bases_of(classes, name):
         more, text = saving(sources, base)
@@ -275,7 +275,7 @@ def test_every_member_is_in_checkpoints_or_said_not_to_be(layouts, sources):
 
 
 def test_a_member_that_is_forgotten_is_found(layouts, sources):
-    """By taking each out of what saves a drive, one by one."""
+    """By removing each from the functions that save a drive, one by one."""
     state = re.search(r"void Disk::state\(Archive &archive\)\n{\n    archive\((.*?)\);", "".join(sources), re.DOTALL)
     for member in re.findall(r"\w+", state[1]):
         without = [text.replace(state[1], re.sub(rf"\b{member}\b", "0", state[1])) for text in sources]

@@ -1,4 +1,4 @@
-"""A rising edge written anew (sim/model/gating) does what Verilator's function does, and shares what harts do."""
+"""A rewritten rising edge (sim/model/gating) does the same as Verilator's function, and shares the harts' code."""
 
 import random
 import re
@@ -24,11 +24,11 @@ COMMON = {"total": "IData/*31:0*/", "grant": "CData/*1:0*/", "chain0": "IData/*3
           "chain2": "IData/*31:0*/", "chain3": "IData/*31:0*/", "wide": "VlWide<3>/*95:0*/", "ticks": "CData/*7:0*/",
           "due": "CData/*0:0*/", "alarms": "IData/*31:0*/", "log": "VlUnpacked<IData/*31:0*/, 4>",
           "last": "IData/*31:0*/", "seen": "IData/*31:0*/", "read_out": "IData/*31:0*/"}
-# Of each hart, too, but their names do not tell which; ports; and a wire to all that is called as it is in one.
+# Also per hart, but their names do not tell which; ports; and a wire to all with the same name as in one.
 BUS = {"bus_data": "CData/*7:0*/", "bus_data_8": "CData/*7:0*/", "bus_data_16": "CData/*7:0*/"}
 PORTS = tuple(f"probe{hart}_valid" for hart in range(HARTS))
 WIRE = "harts_2_wire"
-# A device that is quiet most of the time: a counter, what it does at its end, a memory that is written then.
+# A device that is quiet most of the time: a counter, its action at the end, a memory that is written then.
 DEVICE = """
     vlSelfRef.last = (vlSelfRef.log[(3U & vlSelfRef.alarms)] + vlSelfRef.wide[0U]);
     if (vlSelfRef.due) { vlSelfRef.log[(3U & vlSelfRef.alarms)] = vlSelfRef.total; }
@@ -38,7 +38,7 @@ DEVICE = """
     vlSelfRef.wide[0U] = (vlSelfRef.alarms >> 1U);
     vlSelfRef.seen = (0x5aU ^ vlSelfRef.alarms);
 """
-# What a core reads of its registers: each has a bit that selects it, and most of the time none is set.
+# A core's reads of its registers: each has a bit that selects it, and most of the time none is set.
 SELECTORS = ("due", *(f"harts_{hart}_flag" for hart in range(HARTS)))
 READ_OUT = "    vlSelfRef.read_out = ((0x11U & vlSelfRef.alarms) | (" + " | (".join(
     f"((- (IData)((IData)(vlSelfRef.{bit}))) & ({shift}U + vlSelfRef.chain{shift % 4}))"
@@ -46,9 +46,9 @@ READ_OUT = "    vlSelfRef.read_out = ((0x11U & vlSelfRef.alarms) | (" + " | (".j
 
 
 def body(hart: int) -> str:
-    """Of one hart: a register that is written behind who reads it, branches, a memory, values from before the edge."""
+    """Of one hart: a register that is written after its readers, branches, a memory, values from before the edge."""
     h = f"vlSelfRef.harts_{hart}_"
-    number = 7 * hart + 3   # of Verilator's own variables: they do not tell the hart
+    number = 7 * hart + 3   # of Verilator's own variables: they do not name the hart
     return f"""
     __Vdly__harts_{hart}_count = {h}count;
     __Vtemp_{number} = ((IData)({h}one) + (0xfU & (IData)(vlSelfRef.grant)));
@@ -100,8 +100,8 @@ template <int N> struct VlWide { uint32_t at[N]; uint32_t &operator[](size_t i) 
 #define VL_IN8(name, msb, lsb) CData name
 #define VL_OUT8(name, msb, lsb) CData name
 """
-# Both functions from the same random states, many times one after the other; how many members differ. Another model in
-# the same process goes another way between.
+# Both functions from the same random states, many times in a row; the number of members that differ. Another model in
+# the same process takes other steps in between.
 MAIN = f"""#include "Vx__pch.h"
 #include <cstdio>
 #include <cstring>
@@ -155,7 +155,7 @@ def watching() -> tuple[str, str]:
 
 
 def watched(seed: int, cycles: int = 200) -> Watched:
-    """Rows as a model writes them, of any activity: what is told of it makes the edge slower, never wrong."""
+    """Rows as a model writes them, of any activity: wrong activity makes the edge slower, never wrong."""
     found, = re.findall(rf"char {WATCHED}\[(\d+)\];", watching()[0])
     random.seed(seed)
     columns = [[random.random() < rate for _ in range(cycles)]
@@ -189,7 +189,7 @@ def test_gates_are_passed_by_together(tmp_path, monkeypatch):
 
 
 def test_gates_and_small_variables_have_a_word_each():
-    """Next to each other they cost a processor more than computing (docs/simulator.md)."""
+    """In succession they cost a processor more than computing (docs/simulator.md)."""
     _, members = watching()
     small = [line for line in members.splitlines() if re.search(r"\b[CS]Data(/\*[\d:]+\*/)? \w+;$", line)]
     assert len(small) > 10 and all(line.strip().startswith(f"{APART} ") for line in small), small
@@ -213,7 +213,7 @@ def test_a_gate_that_is_not_opened_is_found(tmp_path, monkeypatch, name):
     ("vlSelfRef.a = (vlSelfRef.a + 1U);", {".a"}),
     ("vlSelfRef.a = vlSelfRef.b; vlSelfRef.c = vlSelfRef.a;", {".b"}),
     ("vlSelfRef.c = vlSelfRef.a; vlSelfRef.a = vlSelfRef.b;", {".a", ".b"}),
-    ("if (vlSelfRef.b) { vlSelfRef.a = 1U; } vlSelfRef.c = vlSelfRef.a;", {".b"}),   # it keeps what it has
+    ("if (vlSelfRef.b) { vlSelfRef.a = 1U; } vlSelfRef.c = vlSelfRef.a;", {".b"}),   # it keeps its value
     ("if (vlSelfRef.a) { vlSelfRef.a = 0U; }", {".a"}),
     ("vlSelfRef.c = vlSelfRef.a; if (vlSelfRef.b) { vlSelfRef.a = 1U; }", {".a", ".b"}),
 ])
@@ -223,8 +223,8 @@ def test_what_is_looked_at(text, expected):
 
 def divided(costs: dict, rates: dict, follows: dict, written: dict, looked: dict, never=(),
             harts: int = 1, cores: str = "") -> list:
-    """The pieces of units that are active in so many of a hundred cycles, each in the first of them. `cores` names that
-    of each unit by a letter."""
+    """The pieces of units that are active in so many of a hundred cycles, each in the first of them. `cores` names each
+    unit's core by a letter."""
     pieces = {unit: Piece([unit], costs[unit], (1 << rates[unit]) - 1, 100, harts, cores[unit:unit + 1])
               for unit in costs}
     return sorted((gated, sorted(units)) for gated, units in
@@ -245,7 +245,7 @@ def test_pieces_are_what_is_cheapest():
 
 
 def test_each_hart_compares_what_is_its_own():
-    """Of three variables that three harts write, one for each: a gate pays that would not if each compared all."""
+    """Three variables that three harts write, one for each: a gate pays that would not if each compared all."""
     cost, rate, names = 4 * COMPARISON, 20, {"a0", "a1", "a2"}
     assert HEAD + rate * cost / 100 + COMPARISON + 3 < cost < HEAD + rate * cost / 100 + 3 * COMPARISON
     assert divided({0: cost, 1: cost}, {0: 100, 1: rate}, {0: {1}, 1: set()}, {0: names, 1: {"b"}},
@@ -253,7 +253,7 @@ def test_each_hart_compares_what_is_its_own():
 
 
 def test_cores_that_were_never_active_share_a_gate_only_if_they_look_at_the_same():
-    """A device that is at rest while the model is watched would else be carried out whenever another one works."""
+    """A device that is idle while the model is watched would else be computed whenever another one works."""
     def two(names: tuple[set, set]) -> list:
         return divided({0: 10, 1: 400, 2: 400}, {0: 0, 1: 0, 2: 0}, {0: {1, 2}, 1: set(), 2: set()},
                        {0: names[0] | names[1], 1: {"b"}, 2: {"c"}}, {0: {"in"}, 1: names[0], 2: names[1]},
@@ -336,7 +336,7 @@ def test_what_differs_is_not_shared():
 
 
 def test_whose_a_variable_is_may_be_told_by_its_use():
-    """Ports and buses have numbers of their own, or none for the first hart; who uses them is known."""
+    """Ports and buses have numbers of their own, or none for the first hart; their users are known."""
     names = {0: ("fire", "when_l4"), 1: ("fire_1", "when_l4_8")}
     types = {".harts_0_a": "IData", ".harts_1_a": "IData", ".in": "IData"} | {
         f".{name}": "IData" for both in names.values() for name in both}
@@ -356,7 +356,7 @@ def test_what_has_a_hart_s_name_may_be_everybody_s():
     assert common == {".harts_2_w"}
     assert len(shared_of(text, types, common).families) == 1
     assert not shared_of(text, types).families
-    # What only some of the others read is not everybody's.
+    # A variable that only some of the others read is not common.
     assert not find_common(Body(text.replace("harts_0_a = vlSelfRef.harts_2_w", "harts_0_a = 1U")).statements)
 
 
@@ -425,7 +425,7 @@ end
 
 
 def test_a_state_machine_falls_apart_by_what_decides_its_outputs():
-    """`valid` does not hang on `ready`, with which it shares a process; each output keeps its branches, the empty ones
+    """`valid` does not depend on `ready`, which is in the same process; each output keeps its branches, the empty ones
     too, which keep others from being taken."""
     ready, valid, data = re.findall(r"^always.*?^end\n", split_processes(MACHINE), re.MULTILINE | re.DOTALL)
     assert "if ((valid & ready))" in ready and "next_state <= 1'd1;" in ready and " valid <=" not in ready
@@ -443,8 +443,8 @@ def test_a_process_of_another_form_stays_whole(old, new):
 
 
 def settled(processes, inputs):
-    """What the signals are once nothing changes any more, from all zeros; the text of processes as of MACHINE."""
-    # A case of two branches, as MACHINE has it: if and else.
+    """The signals once nothing changes any more, from all zeros; the text of processes is as in MACHINE."""
+    # A case of two branches, as in MACHINE: if and else.
     lines = re.sub(r"(?m)^ *endcase\n|^ *end\n|^always.*\n", "", processes)
     for verilog, python in (
             (r"case \(state\)", "if True:"), (r"1'd0: begin", "if not state:"), (r"default: begin", "else:"),

@@ -1,4 +1,4 @@
-"""Schedule exploration over a simulator that is none: what a seed perturbs, which failure counts, what is left."""
+"""Schedule exploration over a stub simulator: what a seed perturbs, which failure counts, what is left."""
 
 import json
 import shlex
@@ -13,7 +13,7 @@ from sim.sweep.explore import KNOBS, ExploreError, Explorer, Subject, describe, 
 from sim.sweep.runner import Target
 from support.cache import REPO
 
-# Each seed does what plan.json says of it: how long it takes, its exit status, what it prints.
+# Each seed does what plan.json says: its time, its exit status, its output.
 STUB = '''#!{python}
 import json, pathlib, sys, time
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))

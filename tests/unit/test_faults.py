@@ -1,4 +1,4 @@
-"""The lists of small faults (tests/faults) are up to date, and what is planted is told from what is not noticed."""
+"""The lists of small faults (tests/faults) are up to date, and planted faults are told from unnoticed ones."""
 
 import contextlib
 import dataclasses
@@ -45,7 +45,7 @@ def test_what_a_fault_changes_is_there_exactly_once():
 
 
 def test_the_tests_that_shall_notice_are_there():
-    """Collected in one go, as pytest knows them; a file or a function stands for all that is in it."""
+    """Collected in one go, as pytest knows them; a file or a function stands for all its tests."""
     wanted = sorted({test for fault in FAULTS for test in fault.tests})
     files = sorted({test.partition("::")[0] for test in wanted})
     done = subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *files],

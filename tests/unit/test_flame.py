@@ -1,4 +1,4 @@
-"""Flame graphs and interrupt latencies of what a simulator wrote."""
+"""Flame graphs and interrupt latencies from a simulator's output."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The programs that make bitstreams are found and started so that no two of a kind get into each other's way."""
+"""The programs that make bitstreams are found and started so that no two of a kind interfere."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 from support.cache import REPO
 
-# As the registry's programs: the first run writes a file that all others look at while they run.
+# Like the registry's programs: the first run writes a file that all others read while they run.
 PROGRAM = """#!/bin/sh
 compiled=$YOWASP_CACHE_DIR/compiled
 if [ ! -e "$compiled" ]; then
@@ -21,7 +21,7 @@ echo "Yosys 1.2"
 
 
 def test_the_first_runs_of_a_program_do_not_overlap(tmp_path):
-    """Four processes want a program that has never run."""
+    """Four processes need a program that has never run."""
     program = tmp_path / "yowasp-thing"
     program.write_text(PROGRAM)
     program.chmod(0o755)

@@ -27,7 +27,7 @@ def test_figures_from_known_records():
     [table, beside] = handlers.tables(handlers.summarise({}, RECORDS))
     assert [row[1:] for row in table.rows] == [["spl-pessim", 50, 70, 100, 130, "2.00"],
                                                ["spl-optim", 100, 150, 250, 300, "2.50"]]
-    # 4 interrupts for 8 requests: half of the floor and of what they took is each request's.
+    # 4 interrupts for 8 requests: half of the floor and of their time is each request's.
     assert [row[2:] for row in beside.rows] == [[25, "-", 62, "-", "2.50"],
                                                 [50, "-", 100, "-", "2.00"]]
 

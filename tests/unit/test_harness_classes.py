@@ -1,5 +1,5 @@
-"""The harness's classes that read what users give, and Idle, without the model, under the address and undefined-
-behaviour sanitizers: what is right comes out, what is wrong gets one line, and nothing that is read breaks anything."""
+"""The harness's classes that read users' input, and Idle, without the model, under the address and undefined-
+behaviour sanitizers: valid input gives its result, invalid input one line, and no input breaks anything."""
 
 import json
 import random
@@ -197,7 +197,7 @@ def test_wrong_arguments_get_one_line(program):
         assert refused(answer, said), (words, answer)
 
 
-# What an option needs beside it.
+# Options that an option needs.
 WITH = {"wave-cycles": ["--wave=w"], "sample-cycles": ["--samples=s"], "nodes": ["--console=none"]}
 ALONE = {"--console=file": ["--out=d"]}
 
@@ -311,7 +311,7 @@ def test_an_image(program):
 
 
 def test_any_image_is_loaded_or_refused(program):
-    """Cut anywhere, and with words changed to what breaks arithmetic."""
+    """Cut anywhere, and with words changed to values that break arithmetic."""
     whole, dice = elf(), random.Random(2)
     cases = [("image", whole[:at], "", "4096", "main") for at in range(0, len(whole), 3)]
     edges = (
@@ -400,7 +400,7 @@ def test_a_serial_line(program, clock, baud, per_mille, right):
 
 
 def test_what_is_said_of_idle_cycles_comes_true(program):
-    """Of counters at random, also of those that end in this cycle, before it, or never."""
+    """With random counters, also those that end in this cycle, before it, or never."""
     (answer,) = ask(program, ("idle", "1", "20000"))
     assert answer.pop("at_once") > 100 and answer.pop("far") > 100
     assert not any(answer.values()), answer

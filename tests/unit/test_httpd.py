@@ -1,5 +1,5 @@
-"""The web server of user mode (user/ports/httpd.c), built for the host under sanitizers: what curl, Python's
-http.client and hostile clients get from it.
+"""The web server of user mode (user/ports/httpd.c), built for the host under sanitizers: its answers to curl, Python's
+http.client and hostile clients.
 
 HTTPD_REQUESTS=20000 sends more damaged requests."""
 
@@ -20,7 +20,7 @@ from sim.images import programs
 from tests.limited import run_limited
 
 LONG = int(os.environ.get("HTTPD_REQUESTS", "150"))
-PATIENCE = 60           # seconds until a server that does not answer is taken to hang
+PATIENCE = 60           # seconds until a server that does not answer counts as hung
 SIZES = (0, 1, 499, 4096, 7000, 8191, 8192, 8193, 200_000)
 GET = b"GET /1 HTTP/1.1\r\nHost: x\r\n"
 
@@ -69,7 +69,7 @@ class Server:
         return answer, answer.read()
 
     def raw(self, sent, then_closes=True):
-        """What comes back to bytes, until the server closes."""
+        """The bytes received until the server closes."""
         with self.connect() as client:
             with contextlib.suppress(ConnectionError):      # it may have refused the rest already
                 client.sendall(sent)

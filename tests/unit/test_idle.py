@@ -1,4 +1,4 @@
-"""What may change in an idle cycle: told from the Verilog, Verilator's class and what cores declare."""
+"""What may change in an idle cycle: found from the Verilog, Verilator's class and cores' declarations."""
 
 import pytest
 from migen import Module, Signal
@@ -143,7 +143,7 @@ def test_words_in_strings_comments_and_names_are_no_constructs(tmp_path, monkeyp
 
 
 def test_a_comment_in_a_string_hides_no_register(tmp_path, monkeypatch):
-    """What a string holds is no comment: else all up to the next end of one would be gone."""
+    """A string holds no comment: else all up to the next end of one would be gone."""
     monkeypatch.setitem(globals(), "VERILOG", VERILOG.replace(
         "always @(posedge sys_clk) begin", 'initial $display("/*");\nalways @(posedge sys_clk) begin').replace(
         "endmodule", "/* */ endmodule"))

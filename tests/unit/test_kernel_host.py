@@ -16,8 +16,8 @@ from tests.limited import run_limited
 KERNEL = Path(__file__).parents[2] / "kernel"
 HOST = KERNEL / "test/host"
 PROGRAMS = sorted(path for path in HOST.glob("*.c") if path.name != "host.c")
-# Of the host's compiler, called in kernel/. The dialect and what it may assume are those of kernel/Makefile;
-# CHECK_PANICS uses setjmp. No path of the tree is in what comes out: a compiler cache finds it for a copy of the tree.
+# For the host's compiler, called in kernel/. The dialect and its assumptions are those of kernel/Makefile;
+# CHECK_PANICS uses setjmp. No path of the tree is in the output: a compiler cache finds it for a copy of the tree.
 FLAGS = ["-std=gnu11", "-O1", "-g1", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fno-common",
          "-Wall", "-Wextra", "-Werror", "-Wno-clobbered", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
          "-Itest/host/include", "-I.", "-iquote", "..", f"-ffile-prefix-map={KERNEL}=."]
@@ -25,7 +25,7 @@ MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
           "SPINLOCK_NAME": '"host"', "SPINLOCK_FILE": '"test/host/spin.h"',
           "RUNQUEUE_NAME": '"global"', "RUNQUEUE_PER_HART": "0", "LOCK_DEBUG": "0", "LOCK_STATS": "0",
           "ACCOUNTING": "0", "CRIT_TIMING": "0", "UNIX_SERIAL": "0", "BUFFERS_SHARED": "0", "INODES_SHARED": "0",
-          "LOCKS_NONE": "0", "ZONE_DEBUG": "1"}     # what is free is filled, as pages are (mem/page.c)
+          "LOCKS_NONE": "0", "ZONE_DEBUG": "1"}     # free objects are filled, as pages are (mem/page.c)
 
 
 def named(program: Path, what: str) -> list[str]:
@@ -37,7 +37,7 @@ def named(program: Path, what: str) -> list[str]:
 
 @functools.cache
 def generated() -> Path:
-    """The folder of what the kernel includes that is made from the parameters."""
+    """The folder of the kernel's generated headers, made from the parameters."""
     def write(out: Path):
         (out / "generated").mkdir()
         (out / "generated/boot.h").write_text(boot_header())
@@ -65,18 +65,18 @@ def gcc(command: list):
     assert done.returncode == 0, f"it does not build:\n{done.stderr}"
 
 
-# Their long forms take as long as is asked for.
+# Their long forms take as long as the user asks for.
 LONGER = {"EXT2_CUTS", "EXT2_IMAGES", "EXT2_TRANSFERS", "FSX_OPERATIONS", "TCP_SEEDS"}
 
 
-# Each jump out of a function has the frames that were given back looked through, all that there is room for: the least.
+# After each jump out of a function all returned frames are searched, as many as there is room for: the least.
 SANITIZERS = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:max_uar_stack_size_log=16",
               "UBSAN_OPTIONS": "print_stacktrace=1"}
 MEMORY, MEMORY_BYTES = "/dev/shm", 1 << 28
 
 
 def scratch() -> dict[str, str]:
-    """Where a program's images go: to memory if there is some, as it makes thousands of files."""
+    """Where a program's images go: to memory if possible, as it makes thousands of files."""
     try:
         free = os.statvfs(MEMORY).f_bavail * os.statvfs(MEMORY).f_frsize
     except OSError:
@@ -85,7 +85,7 @@ def scratch() -> dict[str, str]:
 
 
 def run(binary: Path, cpu_s: int = 180) -> subprocess.CompletedProcess:
-    """All tests of a program, of which each may take so much processor time."""
+    """All tests of a program, each with so much processor time."""
     options = {"env": os.environ | SANITIZERS | scratch(), "cwd": KERNEL, "stdout": subprocess.PIPE,
                "stderr": subprocess.STDOUT, "text": True}
     if LONGER & os.environ.keys():

@@ -1,4 +1,4 @@
-"""What an image holds, where it lies, and what tells one image from another in the cache."""
+"""The contents of an image, where they lie, and what distinguishes images in the cache."""
 
 import itertools
 import os
@@ -38,14 +38,14 @@ static int fresh(void)
 
 RUN("new", "a bench that was not there before", fresh);
 """
-# What lies behind all that is measured.
+# Code that lies behind all that is measured.
 BEHIND = re.compile(r"ksyms|user_archive|_end$|_ram_free$")
-# Labels, and what lies in tables in the link's order, which nothing hangs on.
+# Labels, and objects in tables in the link's order, which nothing depends on.
 TABLES = re.compile(r"[$.]|_|syscall_of_|run=|panic_report|\w+_class$")
 
 
 def symbols(image):
-    """The (address, kind, name) of all that an image names."""
+    """The (address, kind, name) of an image's symbols."""
     listing = subprocess.run([f"{CROSS}nm", image], check=True, capture_output=True, text=True).stdout
     return {tuple(line.split(maxsplit=2)) for line in listing.splitlines()}
 
@@ -62,7 +62,7 @@ def test_files_of_user_mode_move_nothing_that_is_measured(tmp_path):
 
 
 def in_order(image, kinds):
-    """What an image names of these kinds (nm's letters), in order of addresses."""
+    """An image's symbols of these kinds (nm's letters), in order of addresses."""
     found = sorted((int(address, 16), name) for address, kind, name in symbols(image)
                    if kind in kinds and not TABLES.match(name))
     return [name for _, name in found]
@@ -151,14 +151,14 @@ def test_an_image_holds_the_runs_it_is_built_for():
     assert {name for name in held if name.startswith("run=")} == {
         f"run={name}" for name in ("hello", "monitor", "user", "test-lost", "table5")}
     assert "test_harts" in held and not {"bare_trap", "serial_input", "litmus"} & held
-    everything = names(build_kernel(SoCConfig(harts=1, **DEVICES), SYNC))     # what devices need, too
+    everything = names(build_kernel(SoCConfig(harts=1, **DEVICES), SYNC))     # including what devices need
     missing = {f"run={name}" for name in runs()} - everything
     assert missing == {"run=test-accounting", "run=test-lockstat", "run=remote", "run=nfsd",
                        "run=andrew-nfs"}, "only those need build options"
 
 
 def test_a_new_bench_changes_no_image_but_those_that_run_it(tmp_path):
-    """Not even if it needs of the C library what nothing else does, and has data and a class of locks of its own."""
+    """Not even if only it needs a part of the C library, and it has data and a class of locks of its own."""
     shutil.copytree(REPO / "kernel", tmp_path / "kernel")
     for name in ("firmware", "support"):
         (tmp_path / name).symlink_to(REPO / name)

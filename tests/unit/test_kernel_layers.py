@@ -1,5 +1,5 @@
-"""The kernel's layers (kernel/README.md, "Layers"): a file includes, and an object needs, only what its own row of the
-table or an earlier one has."""
+"""The kernel's layers (kernel/README.md, "Layers"): a file includes, and an object needs, only what is in its own row
+of the table or in an earlier one."""
 
 import re
 import subprocess
@@ -32,8 +32,8 @@ UPCALLS = {
     "thread_runs": "the same",
     "thread_locks": "the same",
 }
-OPEN = {"user/abi.h"}    # what programs and the kernel agree on: any layer can have system calls
-OF_RUNS = "user/programs/"      # what a run of bench/ or test/ shares with the program that it starts
+OPEN = {"user/abi.h"}    # the interface of programs and kernel: any layer can have system calls
+OF_RUNS = "user/programs/"      # shared by a run of bench/ or test/ and the program that it starts
 ASSEMBLY_CALLS = {"kernel_main", "hart_main"}
 
 
@@ -112,7 +112,7 @@ def test_a_program_is_made_of_what_lies_in_user_alone():
 
 
 def test_each_system_call_stands_once_beside_what_it_is_about():
-    """None of them with those that carry calls out; each has a number of its own that programs are told."""
+    """None of them is beside those that carry calls out; each has a number of its own that programs know."""
     numbers = dict(re.findall(r"^#define (SYS_\w+) (\d+)\b", (REPO / "user/abi.h").read_text(), re.MULTILINE))
     most = int(numbers.pop("SYS_CALLS"))
     assert len(set(numbers.values())) == len(numbers) > 100 and all(int(number) < most for number in numbers.values())
@@ -128,7 +128,7 @@ def test_boot_arguments_of_subsystems_are_read_beside_them():
 
 
 def symbols(paths):
-    """Of each object: the names it defines for others, and those it needs of them."""
+    """For each object: the names it defines for others, and those it needs from them."""
     listing = subprocess.run([f"{CROSS}nm", "-A", "-g", *paths], check=True, capture_output=True, text=True).stdout
     found = {path: (set(), set()) for path in paths}
     for line in listing.splitlines():
@@ -165,7 +165,7 @@ def test_no_object_needs_a_later_row(sync, options):
 
 
 def test_each_upcall_is_one():
-    """None is on the list that no lower layer needs of a higher one, and headers of lower layers declare them."""
+    """Each name on the list is one that a lower layer needs from a higher one, and lower layers' headers declare it."""
     headers = {row: "".join(path.read_text() for folder in folders for path in (KERNEL / folder).rglob("*.h"))
                for row, folders in enumerate(TABLE)}
     users, where = {}, {}

@@ -1,4 +1,4 @@
-"""What each kind of build is made from is in its key: whatever changes of it, another entry is looked for."""
+"""Everything that a build is made from is in its key: after any change, another entry is looked up."""
 
 import shutil
 import subprocess
@@ -90,7 +90,7 @@ class Keys:
 
     @contextmanager
     def changed(self, change):
-        """As it was but for one change, which is taken back."""
+        """With one change, which is reverted afterwards."""
         before, said = dict(vars(self)), dict(self.said)
         with pytest.MonkeyPatch.context() as self.patch:
             change(self)
@@ -291,7 +291,7 @@ def test_whatever_a_build_is_made_from_tells_its_key(build, keys):
 
 
 def test_the_c_library_and_the_tools_of_a_kernel_are_those_that_it_is_made_with():
-    """What the test above stands in for is asked for in earnest here."""
+    """Here the builds that the test above replaces are really asked for."""
     sim.images.kernel.compiler.cache_clear()
     tools = sim.images.kernel.compiler()
     for tool in ("gcc", "as", "ld"):

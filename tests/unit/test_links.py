@@ -1,4 +1,4 @@
-"""Links in the manuals lead somewhere: relative ones to a file that is kept, an anchor to a heading of that page. The
+"""Links in the manuals have a target: relative ones a file in the repository, an anchor a heading of that page. The
 site's index has every page once. The manuals stay short."""
 
 import fnmatch
@@ -13,11 +13,11 @@ from markdown_it import MarkdownIt
 from support.cache import REPO
 
 INDEX = "docs/index.md"
-MOST_WORDS = 53_000, 14_000     # of all manuals together: written, and made by commands (tables of results, registers)
+MOST_WORDS = 53_000, 14_000     # of all manuals together: written, and generated (tables of results, registers)
 MADE = re.compile(r"<!-- begin ([\w-]+):.*?<!-- end \1 -->|<!-- ([\w ]+): python -m hw.docs -->.*?<!-- end of \2 -->",
                   re.DOTALL)
 NO_PROSE = re.compile(r"^```.*?^```|<!--.*?-->", re.DOTALL | re.MULTILINE)
-# Pages that are for the repository alone.
+# Pages that are only for the repository.
 NOT_ON_THE_SITE = {"docs/news/README.md", INDEX}
 
 
@@ -58,7 +58,7 @@ def parsed(path):
 
 
 def broken(path, text):
-    """The links of a page that lead nowhere."""
+    """The links of a page without a target."""
     for target in links(MarkdownIt("commonmark").enable("table").parse(text)):
         name, _, anchor = target.partition("#")
         there = (path.parent / name).resolve() if name else path
@@ -93,12 +93,12 @@ def test_the_index_has_every_page_once():
 
 
 def words(text):
-    """How many words a page has: what has a letter, outside of blocks of code and comments."""
+    """How many words a page has: those with a letter, outside blocks of code and comments."""
     return sum(bool(re.search("[A-Za-z]", word)) for word in NO_PROSE.sub("", text).split())
 
 
 def counted():
-    """The words of all manuals but the changelog: written, made."""
+    """The words of all manuals except the changelog: written, generated."""
     texts = [(REPO / page).read_text() for page in PAGES if page != "CHANGELOG.md"]
     written = sum(words(MADE.sub("", text)) for text in texts)
     return written, sum(map(words, texts)) - written

@@ -1,4 +1,4 @@
-"""Machines in experiments: what a file and `--machine` may say, how runs vary over it, and that it tells runs apart."""
+"""Machines in experiments: what a file and `--machine` may say, how runs vary over it, and that runs differ by it."""
 
 import dataclasses
 
@@ -186,7 +186,7 @@ def test_what_a_record_says_of_a_machine(monkeypatch):
 
 
 def test_nodes_are_of_one_build(tmp_path):
-    """Number and wires of nodes are said to the simulator; they boot as one machine."""
+    """The simulator gets the number and the wires of nodes; they boot as one machine."""
     experiment = definition.load("ring")
     made = runs(experiment, "bytes=1")
     assert sorted({(run.parameters["nodes"], run.parameters["nodes_latency"]) for run in made}) == [

@@ -1,4 +1,4 @@
-"""MPD on the host: the verification suite, that the compiler says something to any text, what it makes of operations,
+"""MPD on the host: the verification suite, that the compiler handles any text, its code for operations,
 the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs."""
 
 import contextlib
@@ -21,7 +21,7 @@ from user.mpd.compiler import CompileError, compile_text
 
 SLICE = REPO / "docs/examples/slice.mpd"
 MUTANTS = int(os.environ.get("MPD_MUTANTS", 1000))
-COMPILED = MUTANTS // 40      # mutants that the compiler takes: what it makes of them must be C
+COMPILED = MUTANTS // 40      # mutants that the compiler accepts: its output for them must be C
 
 
 @pytest.mark.parametrize("topic", sorted({case.topic for case in vsuite.cases()}))
@@ -37,7 +37,7 @@ def test_a_sample_of_the_suite_with_contexts_by_system_calls():
 
 
 def test_the_suite_with_four_threads():
-    """What a program prints is a function of the program, in whatever order threads come."""
+    """A program's output is a function of the program, in any order of threads."""
     chosen = [case for case in vsuite.cases(["concurrency", "limits"]) if case.topic != "limits" or
               case.name.startswith("destroy")]
     wrong = [vsuite.difference(*one, 4) for one in vsuite.on_host(chosen, threads=4, times=3, more=mpd.DISTURBED)]
@@ -90,7 +90,7 @@ def free_ports(count):
 
 @contextlib.contextmanager
 def managers(program, count):
-    """So many execution managers, and the environment of the program that makes virtual machines with them."""
+    """So many execution managers, and the environment of a program that makes virtual machines with them."""
     ports = free_ports(count)
     running = [subprocess.Popen([program, "mpdx", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                for port in ports]
@@ -192,11 +192,11 @@ def test_who_waits_for_a_virtual_machine_that_is_destroyed_goes_on(tmp_path, how
         done = run_limited([program], 10, capture_output=True, text=True, env=environment)
         assert done.stdout == "from here 0\nfrom another one 7\nend\n", done
         assert re.fullmatch(r"destroyed.mpd:17:\d+: this virtual machine has ended\n", done.stderr), done
-        assert running[0].wait(60) == 0         # and the other one ends with the program
+        assert running[0].wait(60) == 0         # and the other machine ends with the program
 
 
 def test_a_program_ends_that_has_destroyed_a_virtual_machine(tmp_path):
-    """Though messages of that were never answered."""
+    """Though its messages were never answered."""
     source = tmp_path / "destroyed.mpd"
     source.write_text(DESTROYED.replace("DESTROY", "destroy a"))
     program = mpd.build_mpd(source, host=True)
@@ -306,7 +306,7 @@ def made_of(text):
     return compile_text(f"resource t()\n{text}\nend\n", "t.mpd")
 
 
-# What the rows of the paper's tables depend on: an operation, its uses, what stands in the C for it, and what does not.
+# What the rows of the paper's tables depend on: an operation, its uses, text that its C contains, and text it does not.
 ANALYSES = [
     ("op f(int x)\nproc f(x) { }\nf(1)", "p_t_f(self, 1)", "mpd_call("),
     ("op f(int x)\nproc f(x) { reply }\nf(1)", "mpd_call(", "MPD_PROC"),

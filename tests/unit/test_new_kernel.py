@@ -1,4 +1,4 @@
-"""What `./interlock new kernel` refuses, and what its folder holds; docs/your-own-kernel.md is run in tests/system."""
+"""What `./interlock new kernel` refuses, and its folder's contents; tests/system runs docs/your-own-kernel.md."""
 
 import subprocess
 

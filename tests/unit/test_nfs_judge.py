@@ -1,6 +1,6 @@
-"""The server of NFS (kernel/nfs) under calls that other implementations encode, and whose answers they decode: those of
-version 3 pyNfsClient, those of version 2 libtirpc with what rpcgen makes of the protocol's definition. The host's
-e2fsck and debugfs look at what is left."""
+"""The server of NFS (kernel/nfs) under calls that other implementations encode, and whose answers they decode: for
+version 3 pyNfsClient, for version 2 libtirpc with rpcgen's code for the protocol's definition. The host's
+e2fsck and debugfs check the image afterwards."""
 
 import os
 import socket

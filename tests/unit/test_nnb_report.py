@@ -1,4 +1,4 @@
-"""The report of `nnb`, from made-up records: who is how much faster, and whose locks are found taken."""
+"""The report of `nnb`, from made-up records: which kernel is how much faster, and whose locks are contended."""
 
 from sim.experiments import nnb
 

@@ -1,5 +1,5 @@
 """Every option and argument of every command of `./interlock` with odd values, and every file that one reads with odd
-content: it is taken, or refused in one line with a status other than 0. Nothing is built and nothing simulated.
+content: it is accepted, or refused in one line with a status other than 0. Nothing is built and nothing simulated.
 
 In `make test` each gets some of the values, so that all occur; ODD=all gives each of them to each."""
 
@@ -28,7 +28,7 @@ WORDS = ["", " ", "=", "a=", "=1", "a=b=c", "-1", "0", "1.5", "1e999", "nan", "9
 CONTENTS = [b"", b"\0", b"\xff\xfe\n", b"{", b"[]", b"null\n", b"{}", b"1e999", b"[" * 2000, b"a;b c\n", b"a,b\n1\n",
             b"=\n", b"x" * 100_000, b"\x7fELF", b"\x7fELF\1\1\1" + bytes(200), b"\xd4\xc3\xb2\xa1" + bytes(20),
             "é = 1\n".encode(), b"[keys]\nx = 1\n", b"description = 1\n"]
-# What a command is given besides the odd value: with it the command comes as far as it can without building.
+# A command's other arguments: with them the command gets as far as it can without building.
 BESIDES = {"run": ["pic-latency"], "resume": ["{missing}"], "report": ["{missing}"], "flame": ["{empty}"],
            "latency": ["{empty}"], "compare": ["{missing}", "{missing}"], "explore": ["test-race"],
            "program": ["{empty}"], "mpd": ["{empty}"], "cluster": ["local"], "new experiment": ["name"],
@@ -45,7 +45,7 @@ FILES = [["flame"], ["latency"], ["run"], ["list"], ["report"], ["resume"], ["qu
 
 
 class Reached(Exception):
-    """All that was given has been taken; building would begin."""
+    """All arguments have been accepted; building would begin."""
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def nothing_is_built(monkeypatch, tmp_path):
 
 @pytest.fixture
 def names(tmp_path):
-    """What stands in braces."""
+    """The text in braces."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 8)
@@ -71,7 +71,7 @@ def names(tmp_path):
 
 
 def answer(words, names, monkeypatch, capsys):
-    """What the command ends with: text and status; None if it would build."""
+    """The command's output and status; None if it would build."""
     given = [word.format_map(names) if word.startswith("{") and word.endswith("}") else word for word in words]
     monkeypatch.setattr(sys, "argv", ["interlock", *given])
     try:

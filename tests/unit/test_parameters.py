@@ -1,5 +1,5 @@
-"""Every parameter, each way in which it is set on the command line: what is possible is taken, what is not is refused
-in one line that names it, before anything is built."""
+"""Every parameter, each way in which it is set on the command line: possible values are accepted, others refused
+in one line that names them, before anything is built."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ ALONE = {"icache_bytes", "icache_ways", "dcache_bytes", "dcache_ways"}    # a ca
 
 
 class Reached(Exception):
-    """All that was given has been taken; building would begin."""
+    """All arguments have been accepted; building would begin."""
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def run_of():
 
 
 def check(parameter, *way, named=None):
-    """`way` ends with what stands before the value."""
+    """`way` ends with the text before the value."""
     *options, before = way
     for value in possible(parameter):
         assert answer(*options, f"{before}{value}") is None, (parameter.name, value)

@@ -1,4 +1,4 @@
-"""Plots of each kind: the files are made, hold what is shown, and are the same every time; plotly takes the figures."""
+"""Plots of each kind: the files are made, hold the data shown, and are always the same; plotly takes the figures."""
 
 import xml.etree.ElementTree as ElementTree
 

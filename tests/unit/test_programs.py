@@ -1,5 +1,5 @@
-"""Programs of user mode, as far as the host can tell: what the archive holds; what the library has; what bad input is
-told."""
+"""Programs of user mode, as far as the host can tell: the archive's contents; the library's; messages for bad
+input."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from user.archive import LINK, archive, entry
 
 
 def test_an_archive_is_read_by_cpio_s_rules(tmp_path):
-    """A name that is there twice is found first where it was added, and there is one end."""
+    """A name that occurs twice is found first where it was added, and there is one end."""
     made = archive({"b": b"new", "a": b"12345"}, behind=archive({"b": b"old", "c": b""}))
     wanted = (("a", b"12345"), ("b", b"new"), ("b", b"old"), ("c", b""), ("TRAILER!!!", b""))
     assert made == b"".join(entry(name, data) for name, data in wanted)
@@ -23,7 +23,7 @@ def test_an_archive_is_read_by_cpio_s_rules(tmp_path):
 
 
 def test_a_file_of_several_names_is_in_an_archive_once():
-    """The other names have the first one's instead: cpio makes links of them."""
+    """The other names have the first one's contents: cpio makes links of them."""
     made = archive({"b": b"12345", "a": b"12345", "c": b"", "d": b"", "e": b"other"}, behind=archive({"f": b"12345"}))
     wanted = (entry("a", b"12345"), entry("b", b"a\0", LINK), entry("c", b""), entry("d", b""), entry("e", b"other"),
               entry("f", b"12345"), entry("TRAILER!!!", b""))
@@ -122,7 +122,7 @@ OF_THE_PROGRAM = {"main", "_init_begin", "_init_end", "_thread_local_begin", "_t
 
 
 def test_the_library_lacks_nothing_that_it_calls():
-    """Any function of it that a program calls links: two libraries are joined here, each without a part."""
+    """Any of its functions links in a program: two libraries are joined here, each without a part."""
     from sim.images.kernel import CROSS
     library = programs.library()
     gcc = subprocess.run([f"{CROSS}gcc", "-march=rv32ima", "-mabi=ilp32", "-print-libgcc-file-name"], text=True,
@@ -142,7 +142,7 @@ def test_the_library_lacks_nothing_that_it_calls():
 
 
 def test_the_compiler_takes_sources_from_its_input(tmp_path):
-    """As a configuration's probes are compiled: the language that is named is that of the sources alone."""
+    """As a configuration's probes are compiled: the named language is only that of the sources."""
     made = subprocess.run([programs.library() / "cc", "-xc", "-", "-o", tmp_path / "a"], text=True, timeout=60,
                           input="int main(void) { return 0; }", capture_output=True)
     assert made.returncode == 0, made.stderr

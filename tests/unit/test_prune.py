@@ -1,4 +1,4 @@
-"""Pruning: by age and size, never what is in use, beside builds and beside another one that prunes."""
+"""Pruning: by age and size, never what is in use, beside builds and beside another pruning process."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def root(tmp_path, monkeypatch):
 
 
 def build(name, size=0, ago=0.0):
-    """An entry of the cache that nobody uses, `size` bytes long, last used so many days `ago`."""
+    """An unused entry of the cache, `size` bytes long, last used so many days `ago`."""
     entry = cached("thing", {"name": name}, lambda folder: (folder / "content").write_bytes(bytes(size)))
     release()
     os.utime(entry, (time.time() - ago * DAY,) * 2)
@@ -190,7 +190,7 @@ def test_a_kept_run_is_whole_or_not_there(root):
     keep(root, "cc1")
     (entry / "run.json").unlink()
     (entry / "run.json").mkdir()
-    assert Store().keep("cc1", root / "run", "now") is None     # a damaged one does not stand in the way
+    assert Store().keep("cc1", root / "run", "now") is None     # a damaged one does not prevent it
     assert Store().take("cc1", into) == "now"
 
 

@@ -1,4 +1,4 @@
-"""Records on disk: whole or not there, and what is said when they are not."""
+"""Records on disk: whole or absent, and the message when they are not."""
 
 import errno
 import os

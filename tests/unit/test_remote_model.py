@@ -1,5 +1,5 @@
-"""The models of the protocol between nodes (tests/kernel/remote_model.py): no state of them is wrong, and the search
-finds what is wrong on purpose, as does the check of frames."""
+"""The models of the protocol between nodes (tests/kernel/remote_model.py): none of their states is wrong, and the
+search finds errors planted on purpose, as does the check of frames."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Every report module on made-up records: golden figures of those that have no test of their own, and what holds for
+"""Every report module on made-up records: golden figures of those that have no test of their own, and rules for
 all: the order of records does not count, failed runs and layouts of which one is missing are left out, and figures of
 several layouts are their medians."""
 
@@ -451,7 +451,7 @@ OTHERS = {
                             test_sync_reports.loss_record("cli-spl-pessim", 460_800, 16, 0)],
 }
 RECORDS = {name: builder for name, (builder, _) in GOLDEN.items()} | OTHERS
-# Their reports have a test over layouts that carries out the stub of a simulator, or make none.
+# Their reports have a test over layouts that runs the stub simulator, or make none.
 ELSEWHERE = {"pic_latency", "pic_latency_paper", "designated", "layout", "collected", "sync_load", "paper_sync",
              "definition", "machine", "meaning", "modules", "schema"}
 
@@ -490,7 +490,7 @@ def shown(module, records):
 
 
 def content(tables, plots=()):
-    """Titles and what stands under them, whatever the order of rows."""
+    """Titles and what is under them, in any order of rows."""
     return {table.title: sorted(str(list(map(str, row))) for row in table.rows) for table in tables} | {
         plot.name: sorted(plot.csv().splitlines()) for plot in plots}
 

@@ -1,5 +1,5 @@
-"""What goes wrong around a sweep gets one line and loses nothing: two in one folder, what is unreadable or hostile in
-it, a machine without memory."""
+"""Errors around a sweep get one line and lose nothing: two sweeps in one folder, unreadable or hostile contents, a
+machine without memory."""
 
 import errno
 import json
@@ -61,7 +61,7 @@ def test_another_command_in_a_results_directory_is_told_so(made, root, what, mon
         holder.wait()
     (made / ".lock").unlink()
     assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == before
-    with claimed(made, new=False):      # whoever was killed keeps nobody out
+    with claimed(made, new=False):      # a killed sweep keeps no other out
         pass
     assert not (made / ".lock").exists()
 

@@ -1,4 +1,4 @@
-"""What soc.fpga.same takes for the same, and what not."""
+"""What soc.fpga.same considers the same, and what not."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Reports over layouts and seeds: what is a sample, what is left out, and that figures are taken within a sample."""
+"""Reports over layouts and seeds: what is a sample, what is left out, and that figures are computed within a sample."""
 
 import copy
 

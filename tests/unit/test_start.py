@@ -1,4 +1,4 @@
-"""Where `./interlock` begins: signals at any moment, and errors that nobody expected, end in one line."""
+"""The start of `./interlock`: signals at any moment, and unexpected errors, end in one line."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ KNOWN = (start.INTERRUPTED, "it ends, and keeps what is finished; once more ends
 
 
 def begun(*command, **how):
-    """A process whose signals are as a login's are: a shell's background job ignores Ctrl-C and hands that on."""
+    """A process with a login's signal handling: a shell's background job ignores Ctrl-C and passes that on."""
     def signals():
         for number in start.ENDING:
             signal.signal(number, signal.SIG_DFL)
@@ -51,7 +51,7 @@ def test_a_signal_at_any_moment_ends_in_one_line(number, times):
 
 
 def test_a_signal_that_nobody_heard_ends_the_command():
-    """Python swallows what is raised in a destructor, and libraries what is raised in them."""
+    """Python swallows exceptions in a destructor, and libraries those in themselves."""
     code = """import os, signal, sim.start as start
 def command():
     try:
@@ -140,6 +140,6 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, command, what, said):
 
 
 def test_an_empty_address_is_no_scheduler():
-    """It was taken for none, and the runs were carried out here."""
+    """It counted as none, and the runs were made here."""
     with pytest.raises(Failed, match="--scheduler: give the address"):
         run("pic-latency", scheduler="")

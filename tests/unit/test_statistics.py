@@ -1,4 +1,4 @@
-"""Figures over layouts and seeds: intervals that hold what they say, arithmetic sample by sample, trees that merge."""
+"""Figures over layouts and seeds: intervals with the coverage they state, arithmetic by samples, trees that merge."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Results directories that come from elsewhere are data: nothing in them is followed, and what is odd is one line."""
+"""Results directories from elsewhere are data: nothing in them is followed, and odd contents give one line."""
 
 import copy
 import json
@@ -70,7 +70,7 @@ def test_a_fifo_is_refused_and_not_waited_for(results, name):
 
 
 def test_a_file_is_written_through_no_name_that_was_there(tmp_path):
-    """Whatever names there are beside it: a write goes to a new file, then to its name."""
+    """Whatever other names exist: a write goes to a new file, which then gets its name."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
     for name in (".report.md.tmp", ".report.md", "report.md.tmp"):

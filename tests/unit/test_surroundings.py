@@ -1,5 +1,5 @@
-"""Commands of `./interlock` wherever they are called from: what the environment has that is odd, missing or small
-changes nothing, or is said in one line."""
+"""Commands of `./interlock` wherever they are called from: anything odd, missing or small in the environment
+changes nothing, or is reported in one line."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 
 from support.cache import REPO
 
-# Each with what it is to say, and its status; none simulates.
+# Each with its expected message and status; none simulates.
 COMMANDS = {("list", "pic-latency"): (0, "pic-latency: "),
             ("query", "select 1"): (1, "interlock: there are no results"),
             ("report", "nowhere"): (1, "interlock: nowhere/experiment.json cannot be read"),
@@ -57,7 +57,7 @@ def test_a_blank_in_the_path_is_told_at_once(tmp_path, command, blank):
 
 
 def test_what_is_made_its_owner_can_use():
-    """As an ordinary user, whom modes keep out, twice: with a umask that leaves nothing, and with a usual one."""
+    """As an ordinary user, for whom file modes hold, twice: with a umask that masks all, and with a usual one."""
     user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory() as folder:       # pytest's own are closed to others
         os.chmod(folder, 0o777)

@@ -1,4 +1,4 @@
-"""The reports of sync and serial-loss: their figures from known records, what they say where two figures differ."""
+"""The reports of sync and serial-loss: their figures from known records, their text where two figures differ."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is said when a program that a build calls is missing, broken or too old."""
+"""The messages when a program that a build calls is missing, broken or too old."""
 
 import re
 import threading
@@ -103,7 +103,7 @@ def test_a_version_is_remembered_as_long_as_the_program_is_the_same(tmp_path, mo
 
 
 def test_programs_are_asked_where_folders_have_other_letters(programs, tmp_path, monkeypatch):
-    """Java does not start in one under the locale C, whatever the user's is."""
+    """Java does not start in such a folder under the locale C, whatever the user's is."""
     folder = tmp_path / "größe"
     folder.mkdir()
     (tmp_path / "java").write_text("""#!/bin/bash

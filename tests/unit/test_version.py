@@ -1,4 +1,4 @@
-"""The version is in one place, and everything that has one says it."""
+"""The version is in one place, and everything with a version has the same."""
 
 import re
 import subprocess

@@ -22,7 +22,7 @@ WAYS = {4: 4}       # of the caches, by harts, where a test does not say; else 1
 
 @dataclass(frozen=True)
 class Run:
-    """What a program left: its exit code, all it printed, and its `key=value` lines."""
+    """A program's results: its exit code, all it printed, and its `key=value` lines."""
 
     status: int
     text: str
@@ -75,8 +75,8 @@ def build_program(name: str, harts: int, **defines: int) -> Path:
 
 def run(name: str, harts: int, latency: int = 8, jitter: int = 0, seed: int = 1, max_cycles: int = 5_000_000,
         ways: int = 0, fault: int = 0, **defines: int) -> Run:
-    """Run a program to its end and return what it left, whatever its exit code. Caches have `ways` ways, 0: as WAYS has
-    it; `fault` is one that is planted (bench/device.h)."""
+    """Run a program to its end and return its results, whatever its exit code. Caches have `ways` ways, 0: those of
+    WAYS; `fault` is a planted fault (bench/device.h)."""
     ways = ways or WAYS.get(harts, 1)
     command = [build_bench(harts, ways), build_program(name, harts, **defines), "--latency", latency,
                "--jitter", jitter, "--seed", seed, "--max-cycles", max_cycles, "--fault", fault]
@@ -85,7 +85,7 @@ def run(name: str, harts: int, latency: int = 8, jitter: int = 0, seed: int = 1,
 
 
 def passes(name: str, harts: int, **options: int) -> dict[str, int]:
-    """Run a program that must end well; its `key=value` lines."""
+    """Run a program that must succeed; its `key=value` lines."""
     result = run(name, harts, **options)
     assert result.status == 0, f"{name} on {harts} harts, {options}: exit {result.status}\n{result.text}"
     return result.values

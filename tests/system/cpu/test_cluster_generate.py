@@ -1,4 +1,4 @@
-"""The cluster's generator: what it refuses, what it says, and that it always makes the same."""
+"""The cluster's generator: what it refuses, its messages, and that its output is always the same."""
 
 import re
 import subprocess

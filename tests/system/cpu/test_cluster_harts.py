@@ -65,7 +65,7 @@ def test_supervisor_mode_and_delegation(harts):
     passes("supervisor", harts)
 
 
-# All other tests have one way on 1 and 2 harts, four on 4; here is what a further way could break.
+# All other tests have one way on 1 and 2 harts, four on 4; this is what another way could break.
 @pytest.mark.parametrize("program, harts, ways, defines", [
     *(("ways", harts, ways, {"SEED": seed}) for harts, ways in ((2, 1), (2, 2), (4, 4)) for seed in (1, 2)),
     *((program, 2, 2, {}) for program in ("atomics", "dma", "fencei", "litmus")),

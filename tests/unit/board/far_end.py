@@ -24,7 +24,7 @@ FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-common", "-
 
 @functools.cache
 def far_end():
-    """The program, built once a process."""
+    """The program, built once per process."""
     folder = Path(tempfile.mkdtemp(prefix="far_end-"))
     sources = [HERE / "far_end.c", *(FIRMWARE / f"{name}.c" for name in ("loader", "frame", "unpack"))]
     subprocess.run(["gcc", *FLAGS, *sources, "-o", folder / "far_end"], check=True)
@@ -33,7 +33,7 @@ def far_end():
 
 @dataclass
 class Faults:
-    """What a line does to bytes: the chance that one is lost or has a bit changed, and how late all come, seconds."""
+    """A line's effect on bytes: the chance that one is lost or has a bit changed, and the delay of all, seconds."""
 
     lost: float = 0.0
     changed: float = 0.0
@@ -44,7 +44,7 @@ class Faults:
 class BadLine(threading.Thread):
     """Carries bytes between a pseudo-terminal, whose other end is `device`, and the program's pipes.
 
-    At different bit rates both ends get rubbish, as on a real line. `cut` takes the cable out, `mend` puts it back.
+    At different bit rates both ends get garbage, as on a real line. `cut` unplugs the cable, `mend` plugs it in again.
     """
 
     def __init__(self, folder, faults):
@@ -54,7 +54,7 @@ class BadLine(threading.Thread):
         self.random = random.Random(faults.seed)
         self.baud = None            # the program's
         self.carried = 0            # bytes to the program
-        self.cut_at = None          # take the cable out when so many were carried
+        self.cut_at = None          # unplug the cable when so many were carried
         self.ending = False
         self.queue = []             # (time, descriptor, bytes) that are late
         baud_read, baud_write = os.pipe()
@@ -77,7 +77,7 @@ class BadLine(threading.Thread):
         self.slave, self.master = slave, master
 
     def cut(self):
-        """Takes the cable out: the device is gone."""
+        """Unplugs the cable: the device is gone."""
         self.device.unlink()
         master, self.master = self.master, None
         os.close(self.slave)
@@ -128,7 +128,7 @@ class BadLine(threading.Thread):
                     os.write(self.master, kept)
 
     def end(self):
-        """Ends program and line; what the program's sanitizers have said."""
+        """Ends program and line; the output of the program's sanitizers."""
         self.ending = True
         self.join()
         self.program.stdin.close()
@@ -139,7 +139,7 @@ class BadLine(threading.Thread):
 
 @contextlib.contextmanager
 def bad_line(folder, **faults):
-    """A board behind a line with `faults`. Fails if its sanitizers have found something."""
+    """A board behind a line with `faults`. Fails if its sanitizers have found an error."""
     line = BadLine(Path(folder), Faults(**faults))
     try:
         yield line
