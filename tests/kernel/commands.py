@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from sim.images import programs
+from tests.kernel.judge import FAST
 from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import host
 
@@ -455,7 +456,8 @@ def on_machine(folder: Path, part: int, harts: int) -> dict[int, str]:
     disk.write_bytes(bytes((1024 + 48 * len(chosen)) << 10))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super", "-b", 1024, "-I", 128,
          "-N", 128 + 40 * len(chosen), "-d", files, disk)
-    run = boot(folder / "run", harts, "cli-optim", "run=user program=/bin/sh args=/cases.sh,/ root=disk0 hz=1000",
+    bootargs = f"run=user program=/bin/sh args=/cases.sh,/ root=disk0 hz=1000 {FAST}"
+    run = boot(folder / "run", harts, "cli-optim", bootargs,
                options=DISK_BUILDS["cli-optim"], machine=DEVICES, files=programs.commands(),
                more=["--disk", f"{disk},write=copy,profile=fast"], max_cycles=4_000_000_000, hang_cycles=400_000_000)
     assert run.status == 0, run.report()

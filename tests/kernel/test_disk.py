@@ -123,7 +123,8 @@ def test_seeks_are_skipped_exactly_and_a_checkpoint_goes_on_in_the_midst(tmp_pat
     host = whole.record["host"]
     assert host["skipped_cycles"] > 0.7 * whole.record["cycles"], host
 
-    for name, more in (("all", ["--no-skip", "--evaluate-twice"]), ("checked", ["--check-skip"])):
+    # Evaluated twice, a cycle takes twenty times as long: those that are skipped are simulated by a run of their own.
+    for name, more in (("all", ["--no-skip"]), ("twice", ["--evaluate-twice"]), ("checked", ["--check-skip"])):
         other = run(tmp_path / name, 1, "spl-pessim", bootargs, disk, more=more)
         assert other.status == 0 and other.record["digest"] == whole.record["digest"], other.report()
 

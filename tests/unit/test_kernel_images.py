@@ -164,7 +164,8 @@ def test_a_new_bench_changes_no_image_but_those_that_run_it(tmp_path):
         (tmp_path / name).symlink_to(REPO / name)
     (tmp_path / "kernel/bench/a_new_one.c").write_text(NEW)
 
-    _, arguments, compiled = kernel._compiled(SoCConfig(harts=1), SYNC, "", [])
+    options = kernel._arguments(kernel.checked_options({}), link=False)     # as images of other tests have them
+    _, arguments, compiled = kernel._compiled(SoCConfig(harts=1), SYNC, kernel._cflags(), options)
     objects, programs = compiled()
 
     def make(out, runs):
@@ -197,7 +198,13 @@ def test_a_run_that_there_is_not_is_told_before_anything_is_built():
 
 @pytest.mark.parametrize("devices, run, missing", [({}, "file-cost", "disks=1"), ({}, "losses", "disks=1 ethers=1"),
                                                    ({"disks": 1}, "losses", "ethers=1")])
-def test_a_run_that_wants_more_devices_says_which(devices, run, missing):
+def test_a_run_that_wants_more_devices_says_which(monkeypatch, tmp_path, devices, run, missing):
+    """It is told by the link's `make`, whatever has been compiled."""
+    cached = kernel.cached
+    (tmp_path / "user").mkdir()
+    (tmp_path / "user" / kernel.PROGRAMS).touch()
+    compiled = (f"kernel-objects-{SYNC}", "kernel-programs")
+    monkeypatch.setattr(kernel, "cached", lambda kind, *how: tmp_path if kind in compiled else cached(kind, *how))
     with pytest.raises(KernelError) as error:
         build_kernel(SoCConfig(**devices), SYNC, runs=(run,))
     assert str(error.value) == f"run={run} is for a machine with more devices: give it {missing}"

@@ -10,6 +10,7 @@ import pytest
 from sim.images.kernel import CROSS, SCHEMES, kernel_objects
 from soc.config import SoCConfig
 from support.cache import REPO
+from tests.kernel.machine import CHECKED, TIMED
 
 KERNEL = REPO / "kernel"
 # What a header of a lower layer declares and a higher layer defines: each with its reason.
@@ -153,8 +154,9 @@ def needs_up(folder):
                        f"{where[name].relative_to(folder).with_suffix('')}")
 
 
-IMAGES = [("spl-optim", {}),
-          ("cli-pessim", {"spinlock": "clh", "lock_debug": "1", "lock_stats": "1", "accounting": "1"})]
+# Those that tests of the kernel build, too: each more costs its compilation.
+IMAGES = [("spl-optim", {}), ("cli-optim", CHECKED["cli-optim"]), ("spl-pessim", TIMED),
+          ("cli-spl-pessim", {"spinlock": "clh"})]
 
 
 @pytest.mark.parametrize("sync, options", IMAGES)
