@@ -1,4 +1,4 @@
-// What a bench has in place of a board's PLL, clock output and pads: it makes the clocks and joins the pads itself.
+// Replaces a board's PLL, clock output and pads on a bench, which makes the clocks and joins the pads itself.
 module BENCH_PLL(
   input CLKI, RST, STDBY, OP, OS,
   output CLKOP, CLKOS, CLKOS2, LOCK

@@ -1,4 +1,4 @@
-// Stands in for the SoC in tests of the harness alone: plays a script of pin changes out of main RAM, one step a cycle.
+// Replaces the SoC in tests of only the harness: plays a script of pin changes from main RAM, one step a cycle.
 //
 // The script begins at main RAM + 0x10000, 64-bit words {op[63:56], hart[55:48], data[31:0]}, two words for some:
 //   1 WAIT data cycles                 2 RETIRE pc=data                   3 TRAP cause=data, next word: trap_pc
@@ -6,7 +6,7 @@
 //   7 EXIT code=data                   8 BLOB kind=data, next word {length, address}
 //   9 WFI hart on/off=data[0]         10 PRIVILEGE=data                  11 JUMP to word data
 //  12 REGISTER hart data, next word: its number   13 LINES uart1, uart0=data[1:0]
-// Both serial ports are loops of wire, which a line that is low holds low. A script goes on behind its EXIT.
+// Both serial ports are loops of wire, which a low line holds low. A script goes on after its EXIT.
 module interlock (
     input sys_clk, sys_rst, uart0_rx, uart1_rx,
     output uart0_tx, uart1_tx, uart0_rts, uart1_rts,

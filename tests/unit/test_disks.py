@@ -53,7 +53,7 @@ def test_without_a_tool_or_a_compiler_one_line_says_so(tmp_path, monkeypatch):
 
 
 def test_the_andrew_benchmarks_trees_fit_together():
-    """Without sources it is seen that what is compiled, and the slice, are from the tree's folders."""
+    """Checks without the sources that the compiled files, and the slice, are from the tree's folders."""
     assert len(disks.BZIP2) + disks.PROGRAMS == 70
     assert len(disks.COMPILED) == 17 == definition.load("andrew").keys["compiled"].range[1]
     names = {name.rpartition("/")[2] for name in disks.SLICE}

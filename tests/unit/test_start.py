@@ -140,6 +140,6 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, command, what, said):
 
 
 def test_an_empty_address_is_no_scheduler():
-    """It counted as none, and the runs were made here."""
+    """It used to count as none, and the runs were made here."""
     with pytest.raises(Failed, match="--scheduler: give the address"):
         run("pic-latency", scheduler="")
