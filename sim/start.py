@@ -12,13 +12,13 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 OURS = ("sim", "soc", "support", "firmware", "kernel", "user", "hw", "setup")
 INTERRUPTED = "interrupted: what was built and what has run is kept, the same command goes on from it"
 NO_MEMORY = "out of memory: close other programs, or give fewer --jobs"
-STATUS = 130            # of whatever was interrupted
-LOOP = "Symlink loop from "     # what Path.resolve() says
+STATUS = 130            # of an interrupted command
+LOOP = "Symlink loop from "     # the message of Path.resolve()
 _asked = 0              # how often the command was asked to end
 
 
 def interrupted(number: int, frame: FrameType | None):
-    """The first signal ends what is under way, in order; a third does not wait for that."""
+    """The first signal ends the work in an orderly way; a third does not wait for that."""
     global _asked
     _asked += 1
     if _asked == 1:
@@ -32,26 +32,26 @@ def interrupted(number: int, frame: FrameType | None):
 
 def take_signals():
     for number in ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:      # nohup's, or a shell's that works in the background
+        if signal.getsignal(number) is not signal.SIG_IGN:      # under nohup, or a shell's background job
             signal.signal(number, interrupted)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 def standard_streams():
-    """Sees to it that input, output and messages are open, as the next file opened would get the number of one that is
-    not: an input that is closed is empty, an output that is closed ends the command."""
+    """Ensures that the standard streams are open, as the next file opened would get the number of a closed one: a
+    closed input is empty, a closed output ends the command."""
     for number, name in ((0, None), (1, "output"), (2, "error")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)      # gets the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)      # gets the lowest free number: this one
             if name:
                 os.write(2, f"interlock: standard {name} is closed: give it a file, or /dev/null\n".encode())
                 os._exit(1)
 
 
 def note(error: BaseException) -> str:
-    """Writes an error's traceback to a file, and gives its path."""
+    """Writes an error's traceback to a file, and returns its path."""
     import tempfile
     import traceback
     text = "".join(traceback.format_exception(error))
@@ -62,7 +62,7 @@ def note(error: BaseException) -> str:
         path = folder / f"{time.strftime('%Y-%m-%dT%H-%M-%S')}-{os.getpid()}.txt"
         path.write_text(text)
         return str(path)
-    except Exception:       # whatever is wrong there: it may be why we are here
+    except Exception:       # any error there may be the cause of this one
         try:
             with tempfile.NamedTemporaryFile("w", prefix="interlock-", suffix=".txt", delete=False) as file:
                 file.write(text)
@@ -86,7 +86,7 @@ def one_line(error: BaseException) -> str:
 
 
 def say(text: str):
-    """Tells the user, in one line whatever a name in it holds."""
+    """Prints a message to the user, in one line whatever a name in it holds."""
     try:
         text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
         print(f"interlock: {text}", file=sys.stderr, flush=True)
@@ -100,7 +100,7 @@ def in_thread(args: threading.ExceptHookArgs):
 
 
 def unraisable(args: "sys.UnraisableHookArgs"):
-    """An error where none can be raised, as at the end: an interrupt is known by then, a closed output said."""
+    """An error where none can be raised, as at exit: an interrupt is recorded by then, a closed output reported."""
     if args.exc_value is not None and not isinstance(args.exc_value, (KeyboardInterrupt, OSError)):
         note(args.exc_value)
 
@@ -115,7 +115,7 @@ def is_text(word: str) -> bool:
 
 
 def command() -> tuple[str, int]:
-    """Carries the command out; gives what to say at its end, if anything, and its exit status."""
+    """Executes the command; returns its final message, if any, and its exit status."""
     import typer
 
     from sim.cli import app
@@ -128,7 +128,7 @@ def command() -> tuple[str, int]:
     try:
         status = app(prog_name="interlock", standalone_mode=False) or 0
         sys.stdout.flush()
-        return INTERRUPTED if status == STATUS and _asked else "", status     # Typer's, of an interrupt
+        return INTERRUPTED if status == STATUS and _asked else "", status     # Typer's, for an interrupt
     except typer.Abort:
         return INTERRUPTED, STATUS
     except typer.Exit as error:
@@ -156,7 +156,7 @@ def command() -> tuple[str, int]:
 
 
 def own_files():
-    """Whatever the umask takes from others: what a command makes, it and the next one can read and write."""
+    """Whatever the umask: a command and the next one can read and write the files that it makes."""
     os.umask(os.umask(0) & ~0o700)
 
 

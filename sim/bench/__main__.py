@@ -28,17 +28,17 @@ from soc.config import SoCConfig
 from support.cache import build_root
 from support.tools import ToolError
 
-COMPARED = 40     # characters of the console that have to have come from both
+COMPARED = 40     # characters of the console that both have to have printed
 
 
 def agree(first: str, second: str) -> bool:
-    """Whether one is the beginning of the other, but for what the simulators print themselves."""
+    """Whether one is a prefix of the other, without the simulators' own messages."""
     begins = [text[text.find("Interlock"):].replace("\r", "") for text in (first, second) if "Interlock" in text]
     return len(begins) == 2 and begins[0][:COMPARED] == begins[1][:COMPARED] and len(begins[0]) >= COMPARED
 
 
 def versus_litex(harts: int, rounds: int, cycles: int) -> dict:
-    """Both simulators of a SoC in turn. SystemExit with one line if they do not print the same."""
+    """Runs both simulators of a SoC in turn. SystemExit with one line if they do not print the same."""
     config = SoCConfig(harts=harts)
     image = build_kernel(config, SYNC, runs=runs_of(BUSY))
     litex = litex_sim.build(config, cycles, tool_versions())
@@ -59,7 +59,7 @@ def versus_litex(harts: int, rounds: int, cycles: int) -> dict:
 
 
 def show(results: dict, console: Console):
-    """Both tables."""
+    """Prints both tables."""
     busy = Table(title="All harts busy: million cycles per second of processor time, medians")
     for name in ("harts", "LiteX", "ours", "ratio", "least to greatest", "memory, MiB"):
         busy.add_column(name, justify="right")

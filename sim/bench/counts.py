@@ -30,14 +30,14 @@ from support.cache import build_root
 from support.tools import ToolError
 
 CACHE = "32768,8,64"     # bytes, ways, bytes a line: of both first-level caches
-BOOTED = 620_000         # cycles, by when all harts are busy and a window of the bench has begun
-WARM = 5_000             # cycles of our simulator before the first that counts
-CYCLES = 20_000          # that are counted
+BOOTED = 620_000         # cycles after which all harts are busy and a window of the bench has begun
+WARM = 5_000             # cycles of our simulator before the first counted one
+CYCLES = 20_000          # counted cycles
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Of one simulated cycle."""
+    """The cost of one simulated cycle."""
 
     instructions: float
     instruction_misses: float
@@ -59,7 +59,7 @@ def callgrind(command: list, folder: Path, *options: str) -> Counts:
     for path in folder.glob("callgrind.out*"):
         path.unlink()
     said = folder / "said"
-    with open(said, "wb") as log:   # standard input stays open: LiteX's console wants one
+    with open(said, "wb") as log:   # standard input stays open: LiteX's console needs one
         process = subprocess.Popen(
             [valgrind, "--tool=callgrind", "--cache-sim=yes", f"--I1={CACHE}", f"--D1={CACHE}", "--LL=8388608,16,64",
              f"--callgrind-out-file={out}", *options, *map(str, command)],
@@ -85,7 +85,7 @@ def totals_of(text: str) -> Counts:
 
 
 def of_ours(simulator: Path, image: Path, cycles: int, folder: Path) -> Counts:
-    """Of our simulator, over `cycles` behind BOOTED."""
+    """The counts of our simulator, over `cycles` after BOOTED."""
     checkpoint = folder / "checkpoint"
     boot = [*ours(simulator, image, BUSY, BOOTED + WARM + cycles), "--checkpoint", checkpoint, "--checkpoint-at",
             f"cycle:{BOOTED}", "--checkpoint-stop"]
@@ -99,9 +99,9 @@ def of_ours(simulator: Path, image: Path, cycles: int, folder: Path) -> Counts:
 
 
 def of_litex(simulator: Path, image: Path, cycles: int, folder: Path) -> Counts:
-    """Of LiteX's simulator, over `cycles` behind BOOTED."""
+    """The counts of LiteX's simulator, over `cycles` after BOOTED."""
     command, *rest = litex_sim.prepare(simulator, folder, main_ram(image, BUSY))
-    bare = folder / "bare"   # valgrind 3.19 does not understand what clang says for debuggers
+    bare = folder / "bare"   # valgrind 3.19 does not understand clang's debug information
     run([needed("llvm-strip-19"), "--strip-debug", command, "-o", bare], folder)
     config = folder / litex_sim.CONFIG
     modules = json.loads(config.read_text())
@@ -114,7 +114,7 @@ def of_litex(simulator: Path, image: Path, cycles: int, folder: Path) -> Counts:
 
 
 def measure(harts: int, cycles: int = CYCLES) -> dict:
-    """Both simulators of a SoC."""
+    """Counts for both simulators of a SoC."""
     config = SoCConfig(harts=harts)
     image = build_kernel(config, SYNC, runs=runs_of(BUSY))
     with tempfile.TemporaryDirectory() as scratch:

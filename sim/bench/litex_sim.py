@@ -33,7 +33,7 @@ from support.cache import REPO, Input, cached
 CC, CXX = "clang-19", "clang++-19"
 CONSOLE_BAUD = 6_000_000
 MODULES = ("clocker", "serial2console")
-COUNTING = "counting"    # a module of ours, for sim/bench/counts.py: only there it is named in CONFIG
+COUNTING = "counting"    # a module of ours, for sim/bench/counts.py: CONFIG names it only there
 CONFIG = "sim_config.js"
 CYCLES = 1_200_000       # after which it ends
 RAM_INIT = "sim_main_ram_storage.init"    # read when the simulator starts: 64-bit words, hexadecimal
@@ -52,7 +52,7 @@ class LiteXSim(InterlockSoC):
         super().__init__(platform, config)
         self.crg = CRG(platform.request("sys_clk"))
 
-        # LiteX's console takes bytes, so its own receiver stands between.
+        # LiteX's console takes bytes, so its own receiver is in between.
         serial = platform.request("serial")
         line = SimpleNamespace(rx=self.uart0.pads.tx)
         self.console = console = RS232PHYRX(line, int(CONSOLE_BAUD / config.clock_hz * 2**32))
@@ -69,7 +69,7 @@ class LiteXSim(InterlockSoC):
 
 
 def generate(config: SoCConfig, cycles: int):
-    """The current folder gets the SoC's Verilog and what LiteX generates around it."""
+    """Writes the SoC's Verilog and LiteX's generated files to the current folder."""
     soc = LiteXSim(config, cycles)
     soc.finalize()
     regions = {name: (soc.map[name].origin, soc.map[name].size) for name in ("rom", "sram")}
@@ -93,11 +93,11 @@ def generate(config: SoCConfig, cycles: int):
 
 
 def compile_all(sources: list[str], jobs: int):
-    """What LiteX's makefiles do, with their own flags: -O3, waves compiled in and off."""
+    """As LiteX's makefiles do, with their own flags: -O3, waves compiled in and off."""
     core = Path(litex_verilator.core_directory)
     environment = {name: value for name, value in os.environ.items() if name not in ("VERILATOR_ROOT", "MAKEFLAGS")}
     environment["PATH"] = f"{Path(needed('verilator')).parent}:{environment['PATH']}"
-    # Variables in MAKEFLAGS also hold in the makefile that Verilator writes.
+    # Variables in MAKEFLAGS also apply to the makefile that Verilator writes.
     environment["MAKEFLAGS"] = f"CC={CC} CXX={CXX} LINK={CXX}"
 
     def make(folder: Path, *arguments: str):

@@ -16,9 +16,9 @@ OBSERVERS = ("timeline", "flame", "latencies", "samples", "probe-log")
 
 
 def measure(harts: int, rounds: int, sync: str, iterations: int) -> dict[str, list[float]]:
-    """CPU seconds of each round, by what looked on: "nothing", each observer, "all".
+    """CPU seconds of each round, by observers: "nothing", each observer, "all".
 
-    RuntimeError if a run fails, or if its record is not that of the others."""
+    RuntimeError if a run fails, or if its record differs from the others'."""
     config = SoCConfig(harts=harts)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -26,8 +26,8 @@ def fast(optimisation: str) -> Recipe:
     return Recipe(fast=tuple(optimisation if flag == "-O3" else flag for flag in FAST_FLAGS))
 
 
-# What is done without or in another way: its recipe, options of the simulator. Both edges are evaluated by code that is
-# not optimised, as that is for the few cycles in which an input changes (sim/model/verilate.py).
+# The omitted or changed measures: recipe, options of the simulator. Both edges are evaluated by code that is not
+# optimised, as that is for the few cycles in which an input changes (sim/model/verilate.py).
 OTHERS = {
     "the rising edge as Verilator writes it": (Recipe(rewritten=False), []),
     "without gates": (Recipe(gated=False), []),

@@ -11,12 +11,12 @@ class Measured:
     """One run."""
 
     nanoseconds: float   # processor time of a simulated cycle
-    mib: float           # most memory that it had
+    mib: float           # peak memory
     console: str
 
 
 def measure(command: list, folder: Path, cycles: int) -> Measured:
-    """Runs a simulator to its end. Its standard input stays open: LiteX's console wants one."""
+    """Runs a simulator to its end. Its standard input stays open: LiteX's console needs one."""
     with open(folder / "stdout", "w+b") as out:
         process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.PIPE, stdout=out,
                                    stderr=subprocess.STDOUT)

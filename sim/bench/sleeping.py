@@ -22,7 +22,7 @@ from soc.config import SoCConfig
 
 PERIOD = 10_000
 HANDLER = 100            # cycles that the handler may take, from the wire on
-CYCLES = 200_000_000     # of our run: start-up is a hundredth of it or less
+CYCLES = 200_000_000     # of our run: start-up is at most a hundredth of it
 BOOT = 100_000
 
 
@@ -54,7 +54,7 @@ def busy_cycles(simulator: Path, image: Path, folder: Path) -> float:
 
 
 def measure(harts: int, rounds: int) -> dict:
-    """Both simulators in turn, by processor time of whole runs."""
+    """Measures both simulators in turn, by processor time of whole runs."""
     config = SoCConfig(harts=harts)
     simulator, litex = build_simulator(config), litex_sim.build(config, litex_sim.CYCLES, tool_versions())
     nanoseconds: dict[str, list[float]] = {"litex": [], "ours": []}

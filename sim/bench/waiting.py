@@ -22,12 +22,12 @@ SIZE, BAUD, LATENCY, SYNC = 256, 115200, 152, "spl-pessim"
 
 
 class NotTheSame(RuntimeError):
-    """Runs that have to come out the same did not, or did not end well."""
+    """Runs that have to give the same result did not, or failed."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one machine: CPU seconds of each round without and with skipping, and cycles of the run, skipped of them."""
+    """For one machine: CPU seconds of each round without and with skipping, and cycles of the run, skipped of them."""
 
     harts: int
     all_s: list[float]
@@ -61,7 +61,7 @@ def measure(harts: int, rounds: int, size: int = SIZE, sync: str = SYNC, baud: i
             latency: int = LATENCY) -> Gain:
     """The gain for a file of `size` bytes at `baud` bit/s, the PIC `latency` cycles away.
 
-    NotTheSame if a run fails, or if its result is not that of the others."""
+    NotTheSame if a run fails, or if its result differs from the others'."""
     config = SoCConfig(harts=harts)
     bootargs = (f"run=serial bytes={size} baud={baud} link_latency={latency} "
                 f"console.baud={CONSOLE_BAUD}")
@@ -88,7 +88,7 @@ def measure(harts: int, rounds: int, size: int = SIZE, sync: str = SYNC, baud: i
 
 
 def cpu_seconds(command: list[str]) -> float:
-    """What a process used of a processor. NotTheSame if it fails."""
+    """The CPU seconds of a process. NotTheSame if it fails."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -11,16 +11,16 @@ from sim.board.port import Port, PortError
 from sim.board.protocol import NOTE_ENDED, VERSION, Request, State, Test, numbers, words
 
 RESET_BAUD = 115_200
-BAUDS = (3_000_000, 1_000_000, 460_800)     # in the order in which they are tried
-BAUD_TOLERANCE = 0.015      # by which both ends' bit rates may differ
+BAUDS = (3_000_000, 1_000_000, 460_800)     # in the order of trial
+BAUD_TOLERANCE = 0.015      # allowed difference of both ends' bit rates
 ROUNDS = 5                  # of saying RUN
 BREAK_S = 0.5
-TRIAL_S = 2.0               # after which the loader takes an unused bit rate back, at its clock
+TRIAL_S = 2.0               # after which the loader reverts an unused bit rate, by its clock
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a board says that it is."""
+    """A board's description of itself."""
 
     name: str
     fingerprint: int
@@ -28,7 +28,7 @@ class Identity:
     clock_hz: int
     ram_base: int
     ram_bytes: int
-    room: int           # characters that its receiver keeps
+    room: int           # characters that its receiver buffers
     state: State
 
     def __str__(self):
@@ -38,7 +38,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Blob:
-    """A piece of memory that a run wanted to be copied out."""
+    """A piece of memory that a run requested to be copied out."""
 
     kind: int
     address: int
@@ -46,7 +46,7 @@ class Blob:
 
 
 class Board:
-    """A board whose loader answers. LinkError or PortError, in one line, where it does not.
+    """A board whose loader answers. LinkError or PortError, in one line, if it does not.
 
     `patience`: seconds of silence after which it counts as lost; a simulated board needs more than a real one.
     `slowdown`: how many times slower than its clock it is.
@@ -56,12 +56,12 @@ class Board:
         self.device = device
         self.patience = patience
         self.say = say
-        self.text = bytearray()     # what came as text since it was last looked at
-        self.ended = None           # exit code that a run's end was announced with
+        self.text = bytearray()     # text received since the last read
+        self.ended = None           # exit code announced at a run's end
         self.port = Port(device, RESET_BAUD)
         self.link = Link(self.port, patience, self.text.extend, self._note, slowdown)
         self.identity = None
-        self.fast = RESET_BAUD      # the bit rate that was agreed on last
+        self.fast = RESET_BAUD      # the bit rate agreed on last
         self.memory = None
 
     def close(self):
@@ -74,7 +74,7 @@ class Board:
     # Finding it -------------------------------------------------------------------------------------------------------
 
     def connect(self):
-        """Finds the loader at whatever bit rate it is, after a reset if nothing else helps; its Identity."""
+        """Finds the loader at any bit rate, after a reset if nothing else helps; its Identity."""
         for attempt in range(2):
             for baud in dict.fromkeys((self.fast, RESET_BAUD, *BAUDS[:1])):
                 if self._answers(baud, self.patience / 5):
@@ -113,17 +113,17 @@ class Board:
                         State(state))
 
     def _reset_by_break(self):
-        """Resets the board by a long break, which works whatever it does; False if the port cannot send one."""
+        """Resets the board by a long break, which works in any state; False if the port cannot send one."""
         self.port.set_baud(RESET_BAUD)
         return self.port.send_break(BREAK_S)
 
     def hurry(self, most=BAUDS[0]):
-        """Goes to the fastest bit rate up to `most` that both ends make and that works; gives it."""
+        """Changes to the fastest bit rate up to `most` that both ends support and that works; returns it."""
         for baud in [rate for rate in dict.fromkeys((most, *BAUDS)) if self.port.baud < rate <= most]:
             try:
                 made, = numbers(self.link.ask(Request.BAUD, words(baud)), 1)
             except Refused:
-                continue        # its clock cannot make it
+                continue        # its clock does not allow it
             if abs(made - baud) <= BAUD_TOLERANCE * baud and self._tried(baud):
                 break
             self._slow_again()
@@ -143,7 +143,7 @@ class Board:
             raise Lost(f"the board on {self.device} is lost since a change of the bit rate: give a lower --baud")
 
     def _found_again(self):
-        """After it was lost or its cable was out: the board as it is now, at the bit rate that was agreed on."""
+        """Reconnects after the board was lost or its cable was out, at the agreed bit rate."""
         before, baud = self.identity, self.fast
         self.port.open_again(self.patience)
         self.connect()
@@ -153,7 +153,7 @@ class Board:
             self.hurry(baud)
 
     def _carried(self, work):
-        """Does `work`, and once more from where it was if the board was lost meanwhile and is found again."""
+        """Does `work`, and resumes it once if the board was lost meanwhile and is found again."""
         try:
             return work()
         except (Lost, PortError) as error:
@@ -165,17 +165,17 @@ class Board:
     # Memory -----------------------------------------------------------------------------------------------------------
 
     def upload(self, pieces, progress=lambda done, total: None):
-        """As of Memory; when the board is lost and found again, it goes on with what is not there yet."""
+        """As in Memory; after a loss of the board it resumes with the missing pieces."""
         return self._carried(lambda: self.memory.upload(pieces, progress))
 
     def read(self, address, count):
-        """As of Memory."""
+        """As in Memory."""
         return self._carried(lambda: self.memory.read(address, count))
 
     # Running ----------------------------------------------------------------------------------------------------------
 
     def run(self, entry=BASE):
-        """Lets the board into the image. What it prints from now on is its console (`listen`)."""
+        """Starts the image on the board. Its output from now on is the console's (`listen`)."""
         self.text.clear()
         self.ended = None
         for _ in range(ROUNDS):
@@ -183,16 +183,16 @@ class Board:
                 self.link.ask(Request.RUN, words(entry), self.patience / 4)
                 return
             except Lost:
-                if self.text:       # the answer was lost: it runs
+                if self.text:       # the answer was lost: the image runs
                     return
                 try:
-                    self._hello()   # the request was lost: it does not
+                    self._hello()   # the request was lost: the image does not run
                 except Lost:
-                    return          # neither loader nor console: it runs and is silent
+                    return          # neither loader nor console: the image runs silently
         raise Lost(f"RUN does not get through to {self.device}")
 
     def listen(self, timeout):
-        """What the image has printed within `timeout` seconds; `ended` is its exit code once it has ended."""
+        """The image's output within `timeout` seconds; `ended` is its exit code once it has ended."""
         for frame in self.link.listen(timeout):
             self._note(frame)
         text = bytes(self.text)
@@ -200,14 +200,14 @@ class Board:
         return text
 
     def blobs(self):
-        """The memory that the run that has ended wanted to be copied out."""
+        """The memory that the ended run requested to be copied out."""
         payload = self._carried(lambda: self.link.ask(Request.ENDED))
         _, count = numbers(payload, 2)
         entries = [numbers(payload, 3, 8 + 12 * index) for index in range(count)]
         return [Blob(kind, address, self.read(address, length) if length else b"") for kind, address, length in entries]
 
     def reset(self):
-        """Resets the board through its loader, or by a break where that does not answer."""
+        """Resets the board through its loader, or by a break if that does not answer."""
         try:
             self.link.ask(Request.RESET, patience=self.patience / 2)
         except Lost:
@@ -219,9 +219,9 @@ class Board:
     # Self-test --------------------------------------------------------------------------------------------------------
 
     def self_test(self, which=Test.TEST_SHORT, seconds=60.0, show=lambda text: None):
-        """Has the board test itself; how many tests failed, and the report as text.
+        """Runs the board's self-test; returns how many tests failed, and the report as text.
 
-        What it says as it goes is given to `show`; LinkError after `seconds` without a word.
+        Its output is passed to `show`; LinkError after `seconds` without any.
         """
         if self.identity.state == State.STATE_ENDED:
             self.reset()
@@ -239,7 +239,7 @@ class Board:
             try:
                 payload = self.link.ask(Request.REPORT, patience=self.patience / 4)
             except Lost:
-                continue        # it is still at it
+                continue        # it is still running
             done, failures = numbers(payload, 2)
             if done == number:
                 return failures, payload[8:].decode(errors="replace")

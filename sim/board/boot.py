@@ -26,7 +26,7 @@ PLAYER = " player=1"    # boot argument: the data line's bytes come from the boa
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run is to be, in the terms of the simulator's command line."""
+    """The parameters of a run, in terms of the simulator's command line."""
 
     port: str
     image: Path
@@ -37,7 +37,7 @@ class Asked:
     max_cycles: int | None = None       # of the board's clock
     on_terminal: bool = True            # the console, else only in console.txt
     baud: int = BAUDS[0]
-    slowdown: float = 1.0               # how many times slower than its clock the board is, if it is simulated
+    slowdown: float = 1.0               # factor by which the board is slower than its clock, if simulated
     expect: int | None = None           # the board's fingerprint
 
 
@@ -51,7 +51,7 @@ def say(text):
 
 
 def prepared(port, slowdown=1.0, baud=BAUDS[0]):
-    """A board that is out of reset, its link as fast as it goes. LinkError, PortError."""
+    """A board out of reset, its link as fast as possible. LinkError, PortError."""
     board = Board(port, patience(slowdown), say, slowdown)
     with closed_on_error(board):
         if board.connect().state == State.STATE_ENDED:
@@ -71,7 +71,7 @@ def closed_on_error(board):
 
 
 def bootargs_for(asked, baud, feed):
-    """The boot arguments: the console at the link's bit rate, the seed as the simulator adds it."""
+    """The boot arguments: the console at the link's bit rate, the seed as added by the simulator."""
     words = [word for word in asked.bootargs.split() if not word.startswith("console.baud=")]
     if asked.seed is not None and not any(word.startswith("seed=") for word in words):
         words.append(f"seed={asked.seed}")
@@ -79,7 +79,7 @@ def bootargs_for(asked, baud, feed):
 
 
 class Console:
-    """What the image prints: kept, written to console.txt, shown on the terminal if that is wanted."""
+    """The image's output: kept, written to console.txt, shown on the terminal if requested."""
 
     def __init__(self, asked):
         self.text = bytearray()
@@ -101,7 +101,7 @@ class Console:
 
 
 def carry_out(asked):
-    """Carries the run out; the exit status. What goes wrong is said in one line on stderr."""
+    """Executes the run; the exit status. Errors are one line on stderr."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if asked.out:
@@ -163,7 +163,7 @@ def _run(asked):
 
 
 def _converse(board, console, asked, begun):
-    """Lets the image run until it ends, with its console; whether it was stopped at the limit of its time."""
+    """Runs the image until it ends, with its console; returns whether it was stopped at its time limit."""
     deadline = None
     if asked.max_cycles:
         deadline = begun + asked.slowdown * asked.max_cycles / board.identity.clock_hz + board.patience
@@ -171,7 +171,7 @@ def _converse(board, console, asked, begun):
     said = begun
     board.run()
     while True:
-        ended = board.ended is not None     # then what it printed is there already: the line keeps the order
+        ended = board.ended is not None     # then all its output is there already: the line keeps the order
         console.take(board.listen(0 if ended else LISTEN_S))
         if ended:
             return False
@@ -189,7 +189,7 @@ def _converse(board, console, asked, begun):
 
 
 def _finish(board, console, limited):
-    """What the run has come to: exit status, and the parts of its record that are read from the board."""
+    """The outcome of the run: exit status, and the parts of its record that are read from the board."""
     if limited:
         reason = "the limit of its time was reached"
         say(f"ended: {reason}; what it printed last: {console.text[-80:].decode(errors='replace').strip()!r}")

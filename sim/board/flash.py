@@ -9,7 +9,7 @@ from soc.boards.catalog import BOARDS
 
 
 class FlashError(Exception):
-    """The bitstream cannot be loaded; the text is one line that names the mend."""
+    """The bitstream cannot be loaded; the text is one line that names the remedy."""
 
 
 def command_for(name):
@@ -24,7 +24,7 @@ def command_for(name):
 
 
 def flash(name):
-    """Loads the board; what its programmer says goes to the terminal. FlashError."""
+    """Loads the board; its programmer's output goes to the terminal. FlashError."""
     command = command_for(name)
     try:
         status = subprocess.run(command).returncode

@@ -13,11 +13,11 @@ HEADER = struct.Struct("<4x4I")     # magic, end, boot arguments: address, size
 
 
 class ImageError(Exception):
-    """The image cannot be loaded; the text is one line that names the mend."""
+    """The image cannot be loaded; the text is one line that names the remedy."""
 
 
 def pieces(path, bootargs, ram_bytes, feed=b""):
-    """What is to lie in main RAM: pairs of address and bytes, the boot arguments among them. ImageError.
+    """The content for main RAM: pairs of address and bytes, with the boot arguments. ImageError.
 
     What the file only reserves (.bss, .noinit) is not there, though the linker may have filled it up: an image clears
     itself what it wants cleared. `feed`: bytes that the board's line player brings to the data line; they go where the
@@ -49,7 +49,7 @@ def pieces(path, bootargs, ram_bytes, feed=b""):
 
 
 def _reserved(elf):
-    """Where sections lie that only reserve memory: pairs of beginning and end, in order."""
+    """The ranges of sections that only reserve memory: pairs of beginning and end, in order."""
     sections = [section.header for section in elf.iter_sections()]
     return sorted((section.sh_addr, section.sh_addr + section.sh_size) for section in sections
                   if section.sh_type == "SHT_NOBITS" and section.sh_flags & SH_FLAGS.SHF_ALLOC
@@ -57,7 +57,7 @@ def _reserved(elf):
 
 
 def _without(address, content, reserved):
-    """The pieces of `content`, which begins at `address`, that lie outside of `reserved`."""
+    """The pieces of `content`, which begins at `address`, that are outside `reserved`."""
     end = address + len(content)
     for begin, behind in [*reserved, (end, end)]:
         if address < (last := min(begin, end)):
@@ -66,7 +66,7 @@ def _without(address, content, reserved):
 
 
 def _feed_address(path, elf, size):
-    """Where the image keeps bytes for the data line."""
+    """The address of the image's bytes for the data line."""
     table = elf.get_section_by_name(".symtab")
     for symbol in (table.get_symbol_by_name(FEED) if table else None) or []:
         if symbol["st_size"] >= size:

@@ -15,13 +15,13 @@ from sim.board.protocol import REPLY, Decoder, Frame, Request, Status, encode, n
 FIRST_WAIT = 0.04       # for an answer, and the bounds of that time, as parts of the link's patience
 LEAST_WAIT = 0.02
 MOST_WAIT = 1.6
-LEAST_TRIES = 2         # of a request before the board counts as silent
+LEAST_TRIES = 2         # of a request before the board counts as lost
 MOST_TRIES = 40         # of one request while others are answered
 BITS = 10               # of a character on the line
 
 
 class LinkError(Exception):
-    """The board cannot be worked with; the text is one line."""
+    """The board cannot be used; the text is one line."""
 
 
 class Lost(LinkError):
@@ -29,7 +29,7 @@ class Lost(LinkError):
 
 
 class Refused(LinkError):
-    """The board has answered that it will not; `status` says why."""
+    """The board has refused the request; `status` says why."""
 
     def __init__(self, request, status):
         super().__init__(f"the board refuses {Request(request).name}: {Status(status).name.lower().replace('_', ' ')}")
@@ -44,17 +44,17 @@ class Waiting:
     type: int
     content: bytes
     most_tries: int
-    answer_s: float     # that the line takes for what a READ brings
+    answer_s: float     # the line's time for the answer to a READ
     order: int = 0      # of its last sending, among all
-    arrives: float = 0.0    # when the line is done with what is before it and with itself
-    wait: float = 0.0       # for the answer from then on, or from that of the one before it
+    arrives: float = 0.0    # when the line has carried the earlier ones and this one
+    wait: float = 0.0       # for the answer, from then or from the previous answer on
     tries: int = 0
 
 
 class Link:
-    """The host's end. Text from the board goes to `on_text` (bytes), frames that answer nothing to `on_note`.
+    """The host's end. Text from the board goes to `on_text` (bytes), frames that are no answers to `on_note`.
 
-    `slowdown`: how many times longer than its bit rate says the line takes, if the board is simulated.
+    `slowdown`: factor by which the line is slower than its bit rate, if the board is simulated.
     """
 
     def __init__(self, port, patience=5.0, on_text=None, on_note=None, slowdown=1.0):
@@ -68,22 +68,22 @@ class Link:
         self.sent_bytes = 0
         self._sequence = 0
         self._order = 0
-        self._busy_until = 0.0          # when all that was sent has left, as the bit rate has it
+        self._busy_until = 0.0          # when all that was sent has left, by the bit rate
         self._mean = None
         self._spread = 0.0
         self._wait = FIRST_WAIT * patience
-        self._heard = 0.0               # when the last answer came, wanted or not
-        self._again = 0.0               # when the line is done with what was late and sent again last
+        self._heard = 0.0               # when the last answer came, expected or not
+        self._again = 0.0               # when the line has carried the last repeated request
 
     def restart(self):
-        """Forgets what was learnt of the line: its bit rate or far end is another now."""
+        """Drops the line's estimates, after a change of its bit rate or far end."""
         self.decoder = Decoder()
         self._busy_until = 0.0
         self._mean = None
         self._wait = FIRST_WAIT * self.patience
 
     def listen(self, timeout):
-        """Takes in what comes within `timeout` seconds, at least a little; gives the frames among it."""
+        """Receives for `timeout` seconds, at least briefly; returns the received frames."""
         frames = []
         for found in self.decoder.feed(self.port.read(timeout)):
             if isinstance(found, Frame):
@@ -93,11 +93,11 @@ class Link:
         return frames
 
     def ask(self, request, payload=b"", patience=None):
-        """The answer to one request: its payload behind the status. Lost, Refused, PortError."""
+        """The answer to one request: its payload after the status. Lost, Refused, PortError."""
         return self.exchange([(request, payload)], patience=patience)[0]
 
     def exchange(self, requests, room=0, patience=None, most_tries=MOST_TRIES):
-        """The answers to many, in order; under way at a time is one, or as many as have `room` characters.
+        """The answers to many, in order; one is under way at a time, or as many as fit into `room` characters.
 
         Lost after `patience` seconds without an answer or `most_tries` of one request, Refused, PortError.
         """
@@ -139,7 +139,7 @@ class Link:
         return answers
 
     def _due(self, entry):
-        """When the answer should be there, if it is the next one to come."""
+        """When the answer is due, if it is the next one."""
         return max(entry.arrives, self._heard, self._again) + entry.answer_s + entry.wait
 
     def _repeat_late(self, oldest, patience):
@@ -150,7 +150,7 @@ class Link:
         if silent > patience and oldest.tries >= LEAST_TRIES:
             raise Lost(f"the board on {self.port.device} does not answer any more, for {silent:.0f} s")
         self._send(oldest)
-        self._again = self._busy_until      # what this one's answer does not bring is not late before that
+        self._again = self._busy_until      # others are not late before that, unless this answer shows it
 
     def _unexpected(self, frame):
         if frame.type & REPLY:      # a second answer: the request was repeated too early
@@ -172,7 +172,7 @@ class Link:
         entry.tries += 1
 
     def _seconds_for(self, count):
-        """How long so many bytes take on the line."""
+        """The seconds that so many bytes take on the line."""
         return self.slowdown * BITS * count / self.port.baud
 
     def _accept(self, entry, frame):

@@ -10,12 +10,12 @@ from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 from support.cache import REPO
 
-FITTED = ("disks", "ethers")    # what an experiment asks of its machine that a board may have
-SPARE_CYCLES = 600_000_000      # that a run may take beyond its estimate: the console's time, at the board's clock
+FITTED = ("disks", "ethers")    # requirements of an experiment that a board may meet
+SPARE_CYCLES = 600_000_000      # for a run beyond its estimate: the console's time, at the board's clock
 
 
 def config_of(identity):
-    """The configuration that the board was built from, of those that this tree makes. LinkError if there is none."""
+    """The configuration of this tree that the board was built from. LinkError if there is none."""
     if identity.name not in BOARDS:
         raise LinkError(f"the board says that it is '{identity.name}', which this tree does not have (make boards)")
     asked = {"harts": identity.harts, "clock_hz": identity.clock_hz}
@@ -34,7 +34,7 @@ def config_of(identity):
 
 
 def unfit(experiment, runs, harts):
-    """One line why a board with so many `harts` cannot carry out `runs` of an experiment; None if it can."""
+    """One line why a board with so many `harts` cannot execute `runs` of an experiment; None if it can."""
     going_on = sorted({run.kind for run in runs if run.checkpoint})
     if going_on:
         return (f"{experiment.name}: runs {', '.join(going_on)} go on from checkpoints, which only the simulator has: "
@@ -55,7 +55,7 @@ def unfit(experiment, runs, harts):
 
 
 class BoardMachine:
-    """The board at a serial port; `identity` is what it says that it is."""
+    """The board at a serial port; `identity` is its own description."""
 
     def __init__(self, port, identity, slowdown, baud):
         self.port = port
@@ -65,7 +65,7 @@ class BoardMachine:
         self.config = config_of(identity)
 
     def lacks(self, runs):
-        """One line about what `runs` want and the board does not have; None if it has all."""
+        """One line on what `runs` need and the board lacks; None if it has all."""
         for name in FITTED:
             wanted = max((dict(run.on).get(name, 0) for run in runs), default=0)
             if wanted > getattr(self.config, name):
@@ -73,7 +73,7 @@ class BoardMachine:
         return None
 
     def targets(self, wanted, build_kernel, report):
-        """An image for each `Run.target`; `report(text, done, total)` says how far it is."""
+        """An image for each `Run.target`; `report(text, done, total)` shows progress."""
         targets = {}
         for done, (on, sync, options, runs) in enumerate(sorted(wanted)):
             text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
@@ -84,12 +84,12 @@ class BoardMachine:
         return targets
 
     def describe(self):
-        """The machine as a record notes it."""
+        """The machine's description for a record."""
         return asdict(self.config) | {"fingerprint": f"{self.identity.fingerprint:016x}"}
 
     def task_of(self, run, files):
-        """What is to be carried out for `run` with `files` (name -> worker.File). Its drive is the board's SD card,
-        with what is on it."""
+        """The task of `run` with `files` (name -> worker.File). Its drive is the board's SD card, with its current
+        content."""
         arguments = ["{simulator}", "board", "boot", "--image", "{image}", "--bootargs", run.bootargs, "--console",
                      "file", "--seed", str(run.seed), "--max-cycles", str(LIMIT_FACTOR * run.cycles + SPARE_CYCLES),
                      "--expect", f"{self.identity.fingerprint:016x}"]

@@ -7,33 +7,33 @@ from sim.board.link import MOST_TRIES, LinkError, Lost
 from sim.board.pack import packed
 from sim.board.protocol import DATA, Request, numbers, words
 
-BATCH = 64                  # chunks of DATA bytes between looks at how the line does
+BATCH = 64                  # chunks of DATA bytes between checks of the line's quality
 GROUP = 4                   # chunks that are compared at a time
-LEAST_FRAME = 64            # bytes in a frame on the worst of lines
-FEW_TRIES = 8               # of a frame that could be shorter
-ROUNDS = 5                  # of writing what is not there yet
+LEAST_FRAME = 64            # bytes in a frame on the worst line
+FEW_TRIES = 8               # for a frame that could be shorter
+ROUNDS = 5                  # of writing missing content
 
 
 @dataclass(frozen=True)
 class Upload:
-    """What an upload came to, in bytes."""
+    """The result of an upload, in bytes."""
 
     total: int
-    there: int      # of it, was in the board's memory already
+    there: int      # already in the board's memory
 
 
 class Memory:
-    """The memory of the board at the other end of `link`, whose receiver keeps `room` characters while it works."""
+    """The memory of the board at the other end of `link`, whose receiver buffers `room` characters while it works."""
 
     def __init__(self, link, room):
         self.link = link
         self.room = room
-        self.frame = DATA       # bytes that go into a frame
+        self.frame = DATA       # bytes per frame
 
     def upload(self, pieces, progress=lambda done, total: None):
-        """Writes pairs of address and bytes to main RAM, without those that are there already; an Upload.
+        """Writes pairs of address and bytes to main RAM, except those already there; an Upload.
 
-        `progress(done, total)` is told bytes. LinkError if the memory does not keep what is written.
+        `progress(done, total)` gets bytes. LinkError if the memory does not keep its content.
         """
         chunks = [(address + at, content[at:at + DATA]) for address, content in pieces
                   for at in range(0, len(content), DATA)]
@@ -68,7 +68,7 @@ class Memory:
         return content
 
     def _different(self, chunks):
-        """Those of the `chunks` that main RAM does not hold. Those that lie together are asked for together first."""
+        """Those of the `chunks` that main RAM does not hold. Contiguous ones are first checked together."""
         # Uploads go upwards, and the self-test uses the first words: a few chunks show whether anything is there. Those
         # of zeroes do not: memory may begin as such.
         probes = [chunks[2 ** n - 1] for n in range(len(chunks).bit_length())]
@@ -87,9 +87,9 @@ class Memory:
                 for answer, (_, content) in zip(answers, pieces, strict=True)]
 
     def _carry(self, requests):
-        """The answers to what `requests` makes for the length of frames in use.
+        """The answers to the requests that `requests` makes for the current frame length.
 
-        A line that lets no long frames through gets short ones.
+        A line that loses long frames gets short ones.
         """
         while True:
             made = requests()
@@ -100,7 +100,7 @@ class Memory:
             except Lost:
                 if self.frame == LEAST_FRAME:
                     raise
-                self.link.ask(Request.HELLO)        # Lost if not even that comes through
+                self.link.ask(Request.HELLO)        # Lost if even that fails
                 self.frame //= 4
                 continue
             if self.link.repeated - repeated > len(made) and self.frame > LEAST_FRAME:
@@ -114,7 +114,7 @@ def size(chunks):
 
 
 def runs(chunks):
-    """The `chunks`, in lists of those that lie one behind the other."""
+    """The `chunks`, in lists of contiguous ones."""
     found = []
     for chunk in chunks:
         if found and found[-1][-1][0] + len(found[-1][-1][1]) == chunk[0]:
@@ -125,5 +125,5 @@ def runs(chunks):
 
 
 def joined(chunks):
-    """The `chunks`, with those that lie one behind the other made one."""
+    """The `chunks`, with contiguous ones merged."""
     return [(run[0][0], b"".join(content for _, content in run)) for run in runs(chunks)]

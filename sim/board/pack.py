@@ -3,7 +3,7 @@
 import ctypes
 import functools
 
-MOST = 4096     # bytes that a block unpacks to: the answer to one is not much later than that to another
+MOST = 4096     # bytes of an unpacked block: answers to blocks take similar times
 
 
 @functools.cache

@@ -7,11 +7,11 @@ import time
 
 import serial
 
-LOOK_S = 0.2    # between looks whether a port that vanished is there again
+LOOK_S = 0.2    # between checks whether a vanished port is back
 
 
 class PortError(Exception):
-    """The port cannot be used; the text is one line that names it and the mend."""
+    """The port cannot be used; the text is one line that names it and the remedy."""
 
 
 def _reason(error):
@@ -36,12 +36,12 @@ class Port:
         except (OSError, ValueError) as error:
             raise PortError(f"{self.device} cannot be opened: {_reason(error)}; see which ports there are with: "
                             "python -m serial.tools.list_ports") from error
-        # FTDI's adaptors hold an answer back for 16 ms otherwise. Not every driver knows it.
+        # FTDI's adaptors delay an answer by 16 ms otherwise. Not every driver supports it.
         with contextlib.suppress(ValueError):
             self._serial.set_low_latency_mode(True)
 
     def set_baud(self, baud):
-        """Sets the bit rate. PortError if the adaptor cannot have it."""
+        """Sets the bit rate. PortError if the adaptor does not support it."""
         self.baud = baud
         try:
             self._serial.baudrate = baud
@@ -49,16 +49,16 @@ class Port:
             raise PortError(f"{self.device} cannot have {baud} bit/s: {_reason(error)}") from error
 
     def read(self, timeout):
-        """What has come, waiting up to `timeout` seconds for something; PortError if the port is gone."""
+        """Received bytes, waiting up to `timeout` seconds for some; PortError if the port is gone."""
         try:
             self._serial.timeout = max(0.0, timeout)
             first = self._serial.read(1)
             return first + self._serial.read(self._serial.in_waiting) if first else b""
-        except (OSError, TypeError) as error:       # pyserial: TypeError if it is closed while read
+        except (OSError, TypeError) as error:       # pyserial: TypeError if it is closed during a read
             raise PortError(f"{self.device} is gone: {_reason(error)}") from error
 
     def write(self, content):
-        """Hands bytes to the adaptor; PortError if it does not take them."""
+        """Passes bytes to the adaptor; PortError if it does not accept them."""
         try:
             self._serial.write(content)
         except OSError as error:
@@ -75,7 +75,7 @@ class Port:
         return True
 
     def discard(self):
-        """Forgets what has come and what waits to be sent."""
+        """Drops received bytes and those still to be sent."""
         try:
             self._serial.reset_input_buffer()
             self._serial.reset_output_buffer()
@@ -83,7 +83,7 @@ class Port:
             raise PortError(f"{self.device} is gone: {_reason(error)}") from error
 
     def open_again(self, seconds):
-        """Opens the port anew once it is there again, as after its cable was out. PortError after `seconds`."""
+        """Reopens the port once it is back, as after its cable was out. PortError after `seconds`."""
         self.close()
         deadline = time.monotonic() + seconds
         while True:
@@ -96,7 +96,7 @@ class Port:
                 time.sleep(LOOK_S)
 
     def close(self):
-        """Gives the port back."""
+        """Closes the port."""
         if self._serial:
             try:
                 self._serial.close()

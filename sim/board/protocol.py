@@ -16,7 +16,7 @@ BEGIN, END, ESCAPE, ESCAPED_BY = (_NUMBERS[f"FRAME_{name}"] for name in ("BEGIN"
 MARKS = bytes((BEGIN, END, ESCAPE))
 DATA = _NUMBERS["FRAME_DATA"]           # most bytes of memory in one frame
 REPLY, NOTE_ENDED = _NUMBERS["LINK_REPLY"], _NUMBERS["LINK_NOTE_ENDED"]
-_MOST = _NUMBERS["FRAME_HEADER"] + _NUMBERS["FRAME_CRC"] + DATA + 64    # bytes of a frame, marks taken out
+_MOST = _NUMBERS["FRAME_HEADER"] + _NUMBERS["FRAME_CRC"] + DATA + 64    # bytes of a frame, without marks
 
 
 def _group(name, members):
@@ -31,7 +31,7 @@ Test = _group("Test", "TEST_SHORT TEST_LONG")
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame that came whole and right."""
+    """A frame received whole and correct."""
 
     type: int
     sequence: int
@@ -50,12 +50,12 @@ def numbers(payload, count, offset=0):
 
 
 def words(*values):
-    """Numbers of 32 bits as a payload has them."""
+    """Numbers of 32 bits, encoded for a payload."""
     return struct.pack(f"<{len(values)}I", *values)
 
 
 def encode(type_, sequence, payload=b""):
-    """A frame as it goes over the line."""
+    """A frame encoded for the line."""
     content = bytes((type_, sequence)) + payload
     content += words(zlib.crc32(content))
     escaped = b"".join(bytes((ESCAPE, byte ^ ESCAPED_BY)) if byte in MARKS else bytes((byte,)) for byte in content)
@@ -63,14 +63,14 @@ def encode(type_, sequence, payload=b""):
 
 
 class Decoder:
-    """Tells frames from text in what comes from the line. What begins as a frame and is none is text."""
+    """Separates frames from text in the line's input. What begins as a frame and is none is text."""
 
     def __init__(self):
-        self.damaged = 0        # frames that were begun and came wrong
-        self._raw = None        # of the frame that has begun: all of it as it came
+        self.damaged = 0        # frames that began and were wrong
+        self._raw = None        # the raw bytes of the frame that has begun
 
     def feed(self, received):
-        """What `received` completes, in order: bytes (text) and Frames."""
+        """The items that `received` completes, in order: bytes (text) and Frames."""
         found, text = [], bytearray()
         for byte in received:
             if byte == BEGIN:
@@ -95,7 +95,7 @@ class Decoder:
         return [*found, *([bytes(text)] if text else [])]
 
     def flush(self):
-        """The text that is still held back because a frame seemed to begin with it."""
+        """The text still held back because it looked like the beginning of a frame."""
         return bytes(self._give_up())
 
     def _give_up(self):

@@ -13,7 +13,7 @@ from soc.config import SoCConfig
 from soc.memory_map import memory_map
 
 SCHEMA = 1
-PART = 4096             # bytes of the trace buffer read at a time: the least that its window has
+PART = 4096             # bytes of the trace buffer per read: the least size of its window
 NOBODY = 0xffff_ffff    # the value of a read that no device answers
 WHOLE = re.compile(r"-?\d+|0x[0-9a-f]+", re.IGNORECASE)
 REAL = re.compile(r"-?\d+\.?\d*")
@@ -65,7 +65,7 @@ def trace_of(content):
 
 
 def interrupts_of(content):
-    """The PIC's counters in the memory of its window, for each source that has had an arrival."""
+    """The PIC's counters in the memory of its window, for each source with an arrival."""
     found = {}
     for source in range(COUNTERS["RISES"].count):
         def counter(name, source=source):
@@ -81,7 +81,7 @@ def interrupts_of(content):
 
 
 def machine_figures(board):
-    """What is read of the machine after a run: the PIC's counters, the serial ports' overruns, the trace buffer."""
+    """Figures read from the machine after a run: the PIC's counters, the serial ports' overruns, the trace buffer."""
     regions = memory_map(SoCConfig())
     rises = COUNTERS["RISES"]
     counters = board.read(regions["pic_counters"].origin, rises.count * rises.stride)

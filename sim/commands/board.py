@@ -12,7 +12,7 @@ Port = Annotated[str, typer.Option(metavar="DEVICE", help="the board's serial po
 Baud = Annotated[int, typer.Option(min=9600, help="bit rate to go to, if both ends can")]
 Slowdown = Annotated[float, typer.Option(min=1, help="a simulated board: how many times slower than its clock it is")]
 MOST_BAUD = 3_000_000
-QUIET_S = 120.0     # of a long self-test
+QUIET_S = 120.0     # without output from a long self-test
 
 HELP = """Talk to a board over its serial port.
 

@@ -23,7 +23,7 @@ from support.parameters.machine import MACHINE
 
 DEFAULT_SYNC = SYNC.default
 PLAIN_PROGRESS_S = 10.0
-PLAIN_WIDTH = 132       # of tables that do not go to a terminal
+PLAIN_WIDTH = 132       # of tables without a terminal
 
 def _named(names):
     """Completion of NAME=VALUE, by the names."""
@@ -64,7 +64,7 @@ class Failed(Exception):
 
 
 def machine_of(harts, texts):
-    """The one machine that --harts and --machine ask for."""
+    """The one machine given by --harts and --machine."""
     from sim.experiments import machine
     from sim.experiments.schema import SettingError
     entries = [machine.of_option(text) for text in texts or []]
@@ -76,7 +76,7 @@ def machine_of(harts, texts):
 
 
 def describe(machine):
-    """A machine as a record notes it."""
+    """A machine's description for a record."""
     import dataclasses
 
     from soc.build import generate_soc
@@ -93,7 +93,7 @@ def checked_scheme(name):
 
 
 def kernel_options(texts):
-    """The build options that `--option` gave; an unknown one is a usage error."""
+    """The build options of `--option`; an unknown one is a usage error."""
     from sim.images.kernel import checked_options
     options = {}
     for text in texts or []:
@@ -109,7 +109,7 @@ def kernel_options(texts):
 
 
 def kernel_runs(words):
-    """What the image is to hold for these boot arguments; one that it does not read or take is a usage error."""
+    """The runs that the image needs for these boot arguments; one that it does not read or take is a usage error."""
     from sim.images.kernel import checked_bootargs, runs_of
     held = runs_of(" ".join(words))
     try:
@@ -120,7 +120,7 @@ def kernel_runs(words):
 
 
 def checked_settings(texts):
-    """The boot arguments that `--set` gave; one that is not key=value is a usage error."""
+    """The boot arguments of `--set`; one that is not key=value is a usage error."""
     for text in texts or []:
         name, separator, _ = text.partition("=")
         if not name or not separator or any(character.isspace() for character in text):
@@ -137,13 +137,13 @@ def check_tools():
 
 
 def _may_be_made_in(folder):
-    """Tries it: the rights of a folder do not tell of a file system that makes nothing."""
+    """Tries to create a file: a folder's permissions do not show a read-only file system."""
     with tempfile.TemporaryFile(dir=folder):
         pass
 
 
 def checked_folder(option, folder):
-    """Refuses what cannot be made, or written in: before anything is built for it."""
+    """Rejects a folder that cannot be made or written, before anything is built for it."""
     there = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
     try:
         _may_be_made_in(there)
@@ -152,7 +152,7 @@ def checked_folder(option, folder):
 
 
 def checked_file(option, path, made=None):
-    """The same of a file; `made` is a folder that there will be."""
+    """The same for a file; `made` is a folder that will exist."""
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -188,7 +188,7 @@ def shown(path):
 
 @contextlib.contextmanager
 def building():
-    """Around builds: what they print goes to stderr, and what goes wrong becomes one line below their output."""
+    """Wraps builds: their output goes to stderr, and errors become one line below it."""
     import subprocess
 
     from sim.results.record import disk_is_full
@@ -222,7 +222,7 @@ def building():
 
 
 class Display:
-    """Shows how far things are on stderr: a bar on a terminal, else a line now and then."""
+    """Shows progress on stderr: a bar on a terminal, else a line now and then."""
 
     def __enter__(self):
         from rich.console import Console

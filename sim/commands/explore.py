@@ -82,7 +82,7 @@ def explore(
 
 
 def show(explorer, subject):
-    """What came out, in words."""
+    """The result, in words."""
     from sim.sweep.explore import describe
     what = f"{subject.name}, {subject.sync}, {subject.machine}"
     failed = explorer.failed

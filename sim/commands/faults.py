@@ -49,7 +49,7 @@ def show_list(selected):
 
 
 class Progress:
-    """A line for each fault, and on a terminal one for what runs now."""
+    """Prints a line for each fault, and on a terminal one for the running tests."""
 
     def __init__(self, total):
         self.total, self.done, self.begin = total, 0, time.monotonic()
@@ -84,8 +84,8 @@ class Progress:
 
 
 def by_area(selected, trials):
-    """Lines of text: of each area the faults by what came of them, and by the folder of the test that noticed; the time
-    that they took by the clock and of the processors."""
+    """Lines of text: for each area the faults by outcome, and by the folder of the test that noticed; their wall and
+    processor time."""
     from sim.faults.planted import NOTICED
     folders = sorted({trial.by.split("/")[1] for trial in trials if trial.how == NOTICED})
     heads = ["faults", *(f"by {folder}" for folder in folders), "unnoticed", "change nothing", "clock", "processors"]

@@ -24,7 +24,7 @@ def a_file(option: str, path: str | Path):
 
 
 def written(options: Iterable[tuple[str, Path | None]], out: Path | None):
-    """Of options that name a file to be written, and of --out, the folder of a run."""
+    """Checks options that name an output file, and --out, the folder of a run."""
     if out:
         checked_folder("--out", out)
     for option, path in options:
@@ -33,7 +33,7 @@ def written(options: Iterable[tuple[str, Path | None]], out: Path | None):
 
 
 def disks(texts: Sequence[str], controllers: int):
-    """Of `--disk`, for a machine with so many controllers."""
+    """Checks `--disk`, for a machine with so many controllers."""
     if len(texts) > controllers:
         raise Failed(f"--disk: {len(texts)} drives for {controllers} disk controllers: give --machine "
                      f"disks={len(texts)}, or fewer drives", 2)
@@ -49,7 +49,7 @@ def disks(texts: Sequence[str], controllers: int):
 
 
 def pokes(texts: Iterable[str], two_chips: bool, booted: Iterable[str] | None):
-    """Of `--poke`; `booted` are the boot arguments of a kernel of ours that is booted in this run."""
+    """Checks `--poke`; `booted` are the boot arguments of a kernel of ours that is booted in this run."""
     names = None if booted is None else {word.partition("=")[0] for word in booted if word != "seed=0"}
     for text in texts:
         name, equals, rest = text.partition("=")
@@ -71,7 +71,7 @@ def pokes(texts: Iterable[str], two_chips: bool, booted: Iterable[str] | None):
 
 
 def ether(texts: Sequence[str], there: bool, made: Path | None) -> list[str]:
-    """What the simulator's command line says for `--ether NAME=VALUE`; `made` is the folder of --out."""
+    """The simulator's arguments for `--ether NAME=VALUE`; `made` is the folder of --out."""
     if texts and not there:
         raise Failed("--ether: this machine has no Ethernet, give --machine ethers=1", 2)
     words: list[str] = []
@@ -102,13 +102,13 @@ def ether(texts: Sequence[str], there: bool, made: Path | None) -> list[str]:
 
 
 def moment(option: str, text: str | None, plain: bool):
-    """Of `--checkpoint-at`, `--wave-begin` and the like; `plain`: a number is a cycle."""
+    """Checks `--checkpoint-at`, `--wave-begin` and the like; `plain`: a number is a cycle."""
     if text is not None and not MOMENT.fullmatch(text) and not (plain and text.isdecimal()):
         raise Failed(f"{option} {text}: give {'N, ' if plain else ''}{MOMENTS}", 2)
 
 
 def symbols(texts: Iterable[str]):
-    """Of `--symbols NAME=FILE`."""
+    """Checks `--symbols NAME=FILE`."""
     for text in texts:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
@@ -117,7 +117,7 @@ def symbols(texts: Iterable[str]):
 
 
 def nodes(texts: Iterable[str], count: int, two_chips: bool, made: Path | None):
-    """Of `--node K:OPTION=VALUE`, for so many nodes; `made` is the folder of --out."""
+    """Checks `--node K:OPTION=VALUE`, for so many nodes; `made` is the folder of --out."""
     for text in texts:
         node, colon, rest = text.partition(":")
         option, equals, value = rest.partition("=")

@@ -33,7 +33,7 @@ def _titled(annotation, title):
 
 
 def grouped(command):
-    """Gives the function `command`, whose parameters are groups (and perhaps the context), to typer as one with all
+    """Presents the function `command`, whose parameters are groups (and perhaps the context), to typer as one with all
     options of the groups."""
     hints = typing.get_type_hints(command)
     groups = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}

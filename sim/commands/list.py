@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-CLOCK_HZ = 60_000_000       # only for the estimates that `Experiment.runs` makes: no number of them is shown
+CLOCK_HZ = 60_000_000       # only for the estimates of `Experiment.runs`, which are not shown
 
 
 def list_experiments(
@@ -25,7 +25,7 @@ def list_experiments(
 
 
 def overview(experiments):
-    """A line each, cut to the width of the terminal if it is one, and how to learn more."""
+    """A line each, cut to the terminal's width if there is one, and how to learn more."""
     name_width = max(len(experiment.name) for experiment in experiments) + 2
     width = shutil.get_terminal_size().columns - name_width if sys.stdout.isatty() else 1000
     for experiment in experiments:

@@ -8,18 +8,18 @@ import typer
 
 from sim.commands.common import Failed, building, shown
 
-TICKS = "hz=1000"       # clock ticks a second: programs share a hart by them
+TICKS = "hz=1000"       # clock ticks per second, for time-slicing of programs
 
 
 def user_files(words: Sequence[str], wanted: Sequence[str],
                files: Sequence[str]) -> tuple[Sequence[str], dict[str, Path]]:
-    """The boot arguments `words` with what starts the first program that is wanted, and the files of the archive by
-    name, all of these programs among them."""
+    """The boot arguments `words` with those that start the first requested program, and the files of the archive by
+    name, with all of these programs."""
     from sim.images import programs
     added = {}
     for text in files:
         name, given, path = ("", "", text) if Path(text).is_file() else text.partition("=")
-        if given and not Path(path).is_file():      # a name may hold the sign, too
+        if given and not Path(path).is_file():      # a name may contain the sign, too
             name, given, path = text.rpartition("=")
         if not Path(path).is_file():
             raise Failed(f"--file {text}: there is no such file", 2)

@@ -9,7 +9,7 @@ import typer
 from sim.commands.common import Failed, show_tables, shown
 from sim.commands.run import Jobs, carry_out, pool_of
 
-FOLDER = "blocks"       # below build/results: a directory for each block and code, so a stopped block goes on
+FOLDER = "blocks"       # below build/results: a directory for each block and code, so a stopped block can resume
 
 
 def results(
@@ -50,12 +50,12 @@ def results(
 
 
 def expected(block, entry):
-    """Minutes that a block is expected to take: as long as it took, or as is declared."""
+    """The expected minutes of a block: those of the last time, or as declared."""
     return entry["seconds"] / 60 if entry and "seconds" in entry else block.minutes
 
 
 def overview(known, entries, exact):
-    """What there is, and how it is."""
+    """Lists the blocks and their states."""
     from sim.results import blocks as declared
     from sim.results.table import Table
     rows, count = [], 0
@@ -72,7 +72,7 @@ def overview(known, entries, exact):
 
 
 def measure(block, jobs):
-    """Carries out a block's experiment, or what is left of it, and puts it into its pages."""
+    """Executes a block's experiment, or the rest of it, and puts the results into its pages."""
     from sim.experiments import definition
     from sim.results import blocks as declared
     from sim.results import report
@@ -95,7 +95,7 @@ def measure(block, jobs):
 
 
 def spent(directory: Path, now):
-    """Seconds that a block took: those of this time, and those of the times before that were stopped."""
+    """The seconds of a block: of this session, and of earlier ones that were stopped."""
     from sim.results import record
     path = directory / "seconds.json"
     before = record.read_json(path) if path.is_file() else 0

@@ -116,8 +116,8 @@ def resume(
 
 
 def carry_out(experiment, values, directory, make_pool, fresh, as_json):
-    """Runs all that `values` ask of `experiment` into `directory`, and shows what came of it. `make_pool` gives where
-    runs are carried out."""
+    """Executes all runs of `experiment` with `values` into `directory`, and shows the results. `make_pool` makes the
+    pool of runs."""
     from sim.sweep.runner import Runner, build_images, build_targets
     from sim.sweep.store import Store
     tools = check_tools()
@@ -133,7 +133,7 @@ def carry_out(experiment, values, directory, make_pool, fresh, as_json):
 
 
 def clock_of(values):
-    """Hz that all runs have, or the first of several: a run's own is in its record."""
+    """The clock in Hz of all runs, or the first of several: a run's own is in its record."""
     from soc.config import SoCConfig
     clock = values.get("clock_hz", SoCConfig.clock_hz)
     return clock[0] if isinstance(clock, list) else clock
@@ -169,7 +169,7 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
 
 
 def execute(runner, targets, directory, as_json):
-    """Lets the runner do its work, and shows what came of it. Ctrl-C at any moment says what was kept."""
+    """Runs the runner, and shows the results. Ctrl-C at any moment reports what was kept."""
     try:
         carried_out(runner, targets, directory, as_json)
     except KeyboardInterrupt:
@@ -182,7 +182,7 @@ def interrupted(runner, directory):
 
 
 def carried_out(runner, targets, directory, as_json):
-    """All of `execute` but what an interrupt says."""
+    """All of `execute` except the report of an interrupt."""
     from sim.results import record, report, sampling, statistics
     from sim.sweep.runner import Interrupted
     stopped = False
@@ -202,7 +202,7 @@ def carried_out(runner, targets, directory, as_json):
                 raise
             raise Failed(f"{reason}; {len(runner.records)} finished records are in {shown(directory)}, go on with: "
                          f"./interlock resume {shown(directory)}") from error
-    for failure in runner.failures:     # first: where all failed, a report's queries may find nothing to ask
+    for failure in runner.failures:     # first: if all failed, a report's queries may find no data
         show_failure(failure)
     summary, tables = report.write(directory)
     if as_json:
@@ -220,7 +220,7 @@ def carried_out(runner, targets, directory, as_json):
 
 
 def pool_of(jobs, scheduler, plain_tcp, certificates):
-    """A function that makes the pool in which runs are carried out."""
+    """A function that makes the pool that executes runs."""
     def made():
         if scheduler:
             if jobs:

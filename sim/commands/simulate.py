@@ -35,7 +35,7 @@ from support.parameters.simulator import MOST, OF_ONE_NODE, OPTIONS, WIRE_LATENC
 
 GDB_BAUD = 6_000_000
 LINE_BAUD = OPTIONS["uart1-baud"].default
-# What a checkpoint has booted with; a run that goes on from one cannot change it.
+# Fixed at a checkpoint's boot; a run that resumes from one cannot change them.
 BOOTED = {"harts": "--harts", "sync": "--sync", "settings": "--set", "options": "--option", "image": "--image",
           "program": "--program", "files": "--file", "baud": "--baud", "gdb": "--gdb", "seed": "--seed",
           "disk": "--disk"}
@@ -171,7 +171,7 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
     wired = goes_on(context, what, several, saved.restore) if saved.restore else False
     check_together(what, attached, several)
     if attached.pty and limits.hang_cycles is None:
-        limits.hang_cycles = 0     # a person that types may think for long
+        limits.hang_cycles = 0     # a user that types may pause for long
     machine = what.machine
     if attached.disk and not any(text.partition("=")[0].strip() == "disks" for text in machine or []):
         machine = [*(machine or []), f"disks={len(attached.disk)}"]
@@ -218,7 +218,7 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
 
 
 def check_written(written, saved):
-    """Failed, in one line, if something cannot be written, or a moment is none."""
+    """Failed, in one line, if something cannot be written, or a moment is invalid."""
     given.written((("--wave", written.wave), ("--timeline", written.timeline), ("--flame", written.flame),
                    ("--latencies", written.latencies), ("--samples", written.samples),
                    ("--checkpoint", saved.checkpoint)), written.out)
@@ -237,7 +237,7 @@ def symbols_of(config, options, files, ours):
 
 
 def goes_on(context, what, several, checkpoint):
-    """Takes what the run goes on from out of its checkpoint; whether that has the nodes' wires."""
+    """Reads the run's settings from its checkpoint; returns whether that has the nodes' wires."""
     from sim.sweep.checkpoint import CheckpointError, harts_of, nodes_of
     said = [option for name, option in BOOTED.items()
             if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"]
@@ -282,7 +282,7 @@ def is_piped(file):
 
 
 def command_of(what, attached, limits, written, saved, several, words, booted):
-    """The simulator's options, but for those of the Ethernet wire and of several nodes."""
+    """The simulator's options, except those of the Ethernet wire and of several nodes."""
     line_baud = (GDB_BAUD if attached.gdb else LINE_BAUD) if attached.baud is None else attached.baud
     command = ["--console", "file" if several.nodes else "pty" if attached.pty else "tty"]
     command += ["--uart1", "pty"] if attached.gdb else []
@@ -317,7 +317,7 @@ def command_of(what, attached, limits, written, saved, several, words, booted):
 
 
 def run_nodes(command, nodes, out):
-    """Runs several machines, prints their consoles one after the other; the exit status."""
+    """Runs several machines, prints their consoles one after the other; returns the exit status."""
     import subprocess
     import tempfile
 

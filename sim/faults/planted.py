@@ -24,7 +24,7 @@ from pathlib import Path
 from support.cache import REPO, build_root, hold
 
 LISTS = REPO / "tests/faults"
-# How a test ended, as pytest's -v says it.
+# A test's outcome, in the words of pytest's -v.
 ENDED = re.compile(r"^(tests/\S+\.py::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b")
 NOT_BUILT = re.compile(r"^E .*(does not build:|could not build the module|BuildError|error: command .* failed"
                        r"|\S:\d+:\d+: (fatal )?error: |ld returned 1 exit status)", re.MULTILINE)
@@ -32,24 +32,24 @@ PYTEST_FAILED, PYTEST_NOT_COLLECTED, PYTEST_USAGE, PYTEST_NO_TESTS = 1, 2, 4, 5
 
 
 class FaultError(RuntimeError):
-    """A list is wrong or stale; the message is one line that names the mend."""
+    """A list is wrong or stale; the message is one line that names the remedy."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`was`, which stands once in `file`, becomes `becomes`."""
+    """`was`, which occurs once in `file`, becomes `becomes`."""
 
     id: str
     area: str
     file: str
     was: str
     becomes: str
-    tests: tuple[str, ...]      # pytest's names of tests or of files of them, the likeliest to notice it first
+    tests: tuple[str, ...]      # pytest's names of tests or files, the likeliest to notice it first
     equivalent: str             # why it changes nothing that a test could notice, or ""
-    limit_s: float = 0          # that its tests may take, if that is more than the command's limit: a long build
+    limit_s: float = 0          # for its tests, if more than the command's limit: a long build
 
     def places(self, tree: Path = REPO) -> int:
-        """How often the piece is in the file: 1, if the list is up to date."""
+        """The number of occurrences in the file: 1, if the list is up to date."""
         path = tree / self.file
         return path.read_text().count(self.was) if path.is_file() else 0
 
@@ -72,13 +72,13 @@ class Fault:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of a fault. `how` is noticed, unnoticed, or what is wrong with the trial itself."""
+    """The outcome of a fault. `how` is noticed, unnoticed, or the trial's own error."""
 
     fault: Fault
     how: str
-    by: str         # the test that noticed it, or what more there is to say
+    by: str         # the test that noticed it, or further information
     seconds: float
-    processor_s: float      # of all that the tests have started, builds too
+    processor_s: float      # of all processes of the tests, with builds
     output: str = ""
 
 
@@ -139,7 +139,7 @@ class Nursery:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise FaultError(f"{self.folder} is in use: wait for the other './interlock faults' to end") from None
-        shutil.rmtree(self.folder, ignore_errors=True)      # of one that was killed
+        shutil.rmtree(self.folder, ignore_errors=True)      # left by a killed one
         self.trees = [self.folder / f"tree{n}" for n in range(self.workers)]
         listed = subprocess.run(["git", "-C", REPO, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                                 check=True, capture_output=True, text=True).stdout
@@ -149,7 +149,7 @@ class Nursery:
                     (tree / name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(REPO / name, tree / name)
             (tree / ".venv").symlink_to((REPO / ".venv").resolve())
-        # What is there already is found again by its content; what is built of a fault stays in here.
+        # Existing builds are found again by their content; those of a fault stay in here.
         for kind in (build_root() / "cache").glob("*"):
             if kind.name.startswith("."):
                 continue
@@ -180,7 +180,7 @@ class Nursery:
         took. `started` is told of each test."""
         environment = os.environ | {"INTERLOCK_BUILD": str(build), "PYTHONPATH": str(tree),
                                     "PYTHONDONTWRITEBYTECODE": "1"}
-        if stop_at_first:       # of the tests in one simulation, too
+        if stop_at_first:       # also for tests that share one simulation
             environment["COCOTB_MAX_FAILURES"] = "1"
         options = ["-v", "--tb=short", "--color=no", "-p", "no:cacheprovider", "--basetemp", tree / "build/tmp"]
         command = [tree / ".venv/bin/python", "-m", "pytest", *options, *(["-x"] if stop_at_first else []), *tests]
@@ -200,7 +200,7 @@ class Nursery:
                 os.killpg(process.pid, signal.SIGKILL)
 
         timer = threading.Timer(limit_s or self.limit_s, end)
-        timer.daemon = True     # else an interrupted command would wait for it to its end
+        timer.daemon = True     # else an interrupted command would wait for its end
         timer.start()
         lines = []
         assert process.stdout
@@ -211,7 +211,7 @@ class Nursery:
         status, processor_s = _reaped(process)
         timer.cancel()
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)      # what a test has left behind, such as a unit that does not end
+            os.killpg(process.pid, signal.SIGKILL)      # processes left by a test, such as a hanging unit test
         with self.guard:
             self.running.discard(process)
             if self.stopped:
@@ -228,7 +228,7 @@ class Nursery:
 
     def plant_all(self, faults: Sequence[Fault], began: Callable[[Fault], None], started: Callable[[Fault, str], None]
                   ) -> Iterator[Trial]:
-        """Plant each, `workers` at a time, and yield what came of it, in any order."""
+        """Plant each, `workers` at a time, and yield the outcomes, in any order."""
         def one(fault, tree):
             began(fault)
             return self.plant(fault, tree, lambda test: started(fault, test))
@@ -259,7 +259,7 @@ class Nursery:
                 raise
 
     def failing_without(self, tests: Sequence[str]) -> list[str]:
-        """Those of `tests` that fail in the tree as it is: what they noticed says nothing."""
+        """Those of `tests` that fail without a fault: their failures are meaningless."""
         def one(part, tree):
             status, output, _ = self.pytest(tree, build_root(), part, lambda test: None, stop_at_first=False,
                                             limit_s=self.limit_s * max(len(part), 1))     # the limit is one fault's
@@ -272,7 +272,7 @@ class Nursery:
 
 
 def _reaped(process: subprocess.Popen) -> tuple[int, float]:
-    """Waits for a process: its status, and the seconds of processor time that it and what it has waited for took."""
+    """Waits for a process: its status, and the processor seconds of it and its waited-for children."""
     try:
         _, status, used = os.wait4(process.pid, 0)
     except ChildProcessError:       # it was stopped, and reaped there
@@ -282,12 +282,12 @@ def _reaped(process: subprocess.Popen) -> tuple[int, float]:
 
 
 def results(output: str) -> list[tuple[str, str]]:
-    """(test, how it ended) of each test that ran."""
+    """(test, outcome) of each test that ran."""
     return [(found[1], found[2]) for line in output.splitlines() if (found := ENDED.match(line))]
 
 
 def judge(status: int | None, output: str, limit_s: float) -> tuple[str, str]:
-    """What a run of the tests says of the fault that is planted."""
+    """The verdict of a run of the tests on the planted fault."""
     if status is None:
         return ENDLESS, f"the tests do not end within {limit_s:.0f} s"
     if status in (PYTEST_USAGE, PYTEST_NO_TESTS):

@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 from sim.images import programs
 from support.cache import Input, cached
 
-EPOCH = "1"             # of all times in an image, in seconds; e2fsprogs take 0 for none
+EPOCH = "1"             # all times in an image, in seconds; e2fsprogs take 0 as unset
 ID = "00000000-0000-4000-8000-000000000018"
 ENVIRONMENT = os.environ | {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin", "E2FSPROGS_FAKE_TIME": EPOCH}
 
 
 class DiskError(RuntimeError):
-    """An image could not be made; the message is one line that names the mend."""
+    """An image could not be made; the message is one line that names the remedy."""
 
 
 def _run(*command: str | Path):
@@ -28,7 +28,7 @@ def _run(*command: str | Path):
         raise DiskError(f"{command[0]} is not installed: run `make setup` (Debian package e2fsprogs)")
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=ENVIRONMENT,
                           stdin=subprocess.DEVNULL)
-    # debugfs ends with 0 whatever happened: what it says beside its version and echo is an error.
+    # debugfs always exits with 0: output beside its version and echo is an error.
     said = [line for line in done.stderr.splitlines() if not line.startswith(("debugfs 1.", "e2fsck 1."))]
     if done.returncode or said:
         raise DiskError(f"{command[0]}: {' '.join(said) or done.stdout.strip()}")
@@ -72,13 +72,13 @@ def ext2_image(files: Mapping[str, bytes | Path], kilobytes: int, inodes: int) -
 
 BZIP2 = ("blocksort.c", "bzlib.h", "bzlib_private.h", "compress.c", "crctable.c", "decompress.c", "huffman.c",
          "randtable.c")
-# Of tcc's own test programs the 62 largest up to 8,000 bytes, but those that it does not compile for riscv64 or that
+# Of tcc's own test programs the 62 largest up to 8,000 bytes, except those that it does not compile for riscv64 or that
 # are to be compiled with errors; a folder for each two of the first digits of their names.
 NOT_FOR_RISCV64 = ("106_pthread", "114_bound_signal", "116_bound_setjmp2", "117_gcc_test", "34_array_assignment",
                    "85_asm-outside-function", "98_al_ax_extend", "99_fastcall", "60_errors_and_warnings")
 PROGRAMS = 62
 LARGEST = 8000
-# What is compiled, in this order: what of it a shorter run does are the first ones.
+# The compiled files, in this order: a shorter run takes the first ones.
 COMPILED = ("bzip2/huffman", "programs/2-3/28_strings", "programs/4-5/40_stdio", "bzip2/crctable",
             "programs/8-9/95_bitfields", "programs/0-1/104_inline", "bzip2/randtable", "programs/2-3/25_quicksort",
             "programs/2-3/30_hanoi", "programs/2-3/32_led", "programs/4-5/41_hashif", "programs/6-7/61_integers",
@@ -88,7 +88,7 @@ COMMANDS = ("cat", "cp", "du", "find", "grep", "ls", "mkdir", "wc")
 # What the programs want of a C library, for a compiler that gets no further than objects: tcc's own header of it.
 HEADERS = {name: b"#include <tcclib.h>\n" for name in ("stdio.h", "stdlib.h", "string.h")} | {
     "ctype.h": b"int isalpha(int c);\nint isdigit(int c);\nint isspace(int c);\n"}
-# About a sixth: one folder, one thing to compile.
+# About a sixth: one folder, one file to compile.
 SLICE = ("bzip2/compress.c", "bzip2/huffman.c", "programs/2-3/25_quicksort.c", "programs/2-3/28_strings.c",
          "programs/2-3/30_hanoi.c", "programs/4-5/40_stdio.c", "programs/4-5/41_hashif.c",
          "programs/6-7/61_integers.c", "programs/6-7/75_array_in_struct_init.c", "programs/8-9/89_nocode_wanted.c",
@@ -97,7 +97,7 @@ SLICE_COMPILED = ("28_strings",)
 
 
 def andrew_tree() -> dict[str, Path]:
-    """The 70 files, 200 KB, that are copied, looked at, read and in part compiled: by their paths."""
+    """The 70 files, 200 KB, that are copied, examined, read and in part compiled: by their paths."""
     ports = programs.ports()
     bzip2, tests = programs.sources(ports["bzip2"]), programs.sources(ports["tcc"]) / "tests/tests2"
     own = [path for path in tests.glob("*.c") if path.stem not in NOT_FOR_RISCV64 and path.stat().st_size <= LARGEST]
@@ -122,7 +122,7 @@ def andrew() -> Path:
 
 @functools.cache
 def andrew_nfs() -> Path:
-    """The same, of a server and its client: the script's trees and its copy are on /mnt."""
+    """The same, for a server and its client: the script's trees and its copy are on /mnt."""
     text = SCRIPT.read_text()
     for here in ("tree=/", "mkdir /work", "cd /work"):
         assert here in text, here
@@ -156,11 +156,11 @@ def _tree(name: str, held: Mapping[str, Path], compiled: Iterable[str]) -> dict[
 # WebStone
 
 WEBSTONE_SIZES = {"500": 500, "5k": 5 << 10, "50k": 50 << 10, "500k": 500 << 10, "5m": 5 << 20}
-WEBSTONE_PERIOD = 8191  # as user/commands/webstone.c has it, which looks at every byte
+WEBSTONE_PERIOD = 8191  # as in user/commands/webstone.c, which checks every byte
 
 
 def webstone_file(size: int) -> bytes:
-    """What WebStone's file of that size holds: no block is like another, and no file like another."""
+    """The content of WebStone's file of that size: no two blocks are alike, and no two files."""
     one = bytes((k * 2654435761 & 0xffffffff) >> 24 for k in range(WEBSTONE_PERIOD))
     begin = size % WEBSTONE_PERIOD
     return (one * (size // WEBSTONE_PERIOD + 2))[begin:begin + size]

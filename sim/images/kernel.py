@@ -27,9 +27,9 @@ CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 LLD = os.environ.get("LLD", "ld.lld-19")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
 LIBC = "lib/rv32im/ilp32/libc.a"
-PROGRAMS = "programs.cpio"      # of an image's objects: the archive of its own programs
+PROGRAMS = "programs.cpio"      # among an image's objects: the archive of its own programs
 RUN = re.compile(r'^RUN\("([^"]+)",\s*"([^"]+)"', re.MULTILINE)
-RUNS_FOLDERS = ("bench", "test")    # of the kernel: what an image holds only if it is built for it
+RUNS_FOLDERS = ("bench", "test")    # of the kernel: an image has their runs only if built for them
 INCLUDED = re.compile(rf'^\s*#\s*include "((?:{"|".join(RUNS_FOLDERS)})/[^"]+)\.h"', re.MULTILINE)
 # What generated headers say of the number of harts: the kernel counts them as it starts, so its images fit any number.
 OF_HARTS = re.compile(r"^#define (?:CONFIG_CPU_COUNT|CONFIG_HARTS|PIC_ID_RESET) .*\n"
@@ -37,12 +37,12 @@ OF_HARTS = re.compile(r"^#define (?:CONFIG_CPU_COUNT|CONFIG_HARTS|PIC_ID_RESET) 
 
 
 class KernelError(RuntimeError):
-    """A kernel image could not be built; the message is one line that names the mend."""
+    """A kernel image could not be built; the message is one line that names the remedy."""
 
 
 @functools.cache
 def compiler() -> dict[str, Input]:
-    """What tells apart the tools that make an image: compiler, assembler, linker, and the content of the C library."""
+    """Identifies the tools that make an image: compiler, assembler, linker, and the content of the C library."""
     inputs: dict[str, Input] = {}
     for tool in (f"{CROSS}gcc", f"{CROSS}as", f"{CROSS}ld", LLD):
         path = shutil.which(tool)
@@ -54,7 +54,7 @@ def compiler() -> dict[str, Input]:
     if not (PICOLIBC / LIBC).exists():
         raise KernelError("picolibc for RISC-V is not installed: run `make setup`")
     libgcc = subprocess.run([f"{CROSS}gcc", "-march=rv32im", "-mabi=ilp32", "-print-libgcc-file-name"], check=True,
-                            capture_output=True, text=True).stdout.strip()      # as kernel/Makefile links it
+                            capture_output=True, text=True).stdout.strip()      # as linked by kernel/Makefile
     return inputs | {"libc": digest({"library": PICOLIBC / LIBC, "headers": PICOLIBC / "include"}),
                      "libgcc": digest({"": Path(libgcc)})}
 
@@ -75,14 +75,14 @@ def runs() -> dict[str, str]:
 
 @functools.cache
 def _always_there() -> frozenset[str]:
-    """Those of runs() that every image has."""
+    """The runs() that every image has."""
     return frozenset(name for path in (REPO / "kernel").glob("*/*.c") if path.parent.name not in RUNS_FOLDERS
                      for name, _ in RUN.findall(path.read_text()))
 
 
 def runs_of(bootargs: str) -> tuple[str, ...]:
-    """What an image that is booted with these arguments has to hold, as `build_kernel` takes it: the run they name, and
-    if they name none the monitor, which stands for all as it can start any."""
+    """The runs that an image booted with these arguments has to hold, for `build_kernel`: the run they name, and if
+    they name none the monitor, which stands for all as it can start any."""
     named = [word.partition("=")[2] for word in bootargs.split() if word.startswith("run=")]
     return tuple(named[:1] or ["monitor"])
 
@@ -163,7 +163,7 @@ def _folder_of(headers: dict[str, Input]) -> Path:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             (out / name).write_text(str(text))
 
-    # A copy of the tree shares entries by links: by their true path a compiler cache finds again what was made of them.
+    # A copy of the tree shares entries by links: a compiler cache finds their results by their true path.
     return cached("kernel-headers", headers, write).resolve()
 
 
@@ -186,8 +186,8 @@ def _sources(runs: Iterable[str] | None) -> list[str]:
 
 
 def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[str], layout: str = "0"):
-    """What is compiled for an image: its inputs, what `make` is told of them, and a function that gives the folders of
-    its objects and of the programs of user mode, these linked in `layout`."""
+    """The compilation for an image: its inputs, the arguments of `make` for it, and a function that returns the folders
+    of its objects and of the user programs, these linked in `layout`."""
     if sync not in SCHEMES + WRONG_SCHEMES:
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     headers = _headers(generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config))
@@ -217,8 +217,8 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
 
 
 def program_symbols(config: SoCConfig, options: dict | None = None) -> dict[str, Path]:
-    """ELF files with symbols of the image's own programs, by their names, as an image with these build options has
-    them. Errors as of `build_kernel`."""
+    """ELF files with symbols of the image's own programs, by their names, for an image with these build options. Errors
+    as from `build_kernel`."""
     layout = checked_options(options or {})["layout"]
     layout = "0" if layout == PROFILE else layout
     headers = _headers(generate_soc(config))
@@ -242,7 +242,7 @@ def _cflags() -> str:
 
 
 def kernel_objects(config: SoCConfig, sync: str, options: dict | None = None) -> Path:
-    """The folder with the objects of the kernel proper, by its folders: what images are linked of. Errors as of
+    """The folder with the objects of the kernel proper, by its folders: images are linked from them. Errors as from
     `build_kernel`."""
     return _compiled(config, sync, _cflags(), _arguments(checked_options(options or {}), link=False))[2]()[0]
 

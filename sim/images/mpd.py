@@ -13,11 +13,11 @@ SWITCH = ("csw.c", "csw_ucontext.c", "csw_rv32.S", "csw_x86_64.S")
 # How contexts are switched: CSW_BACK_END of run-time/csw.h.
 ASSEMBLER = "assembler"
 BACK_ENDS = {ASSEMBLER: 0, "system-calls": 1, "library": 2}
-# The library's without the system call with which building a context begins.
+# The library's, without the system call at the beginning of building a context.
 ALONE = "library-alone"
 ALL_BACK_ENDS = BACK_ENDS | {ALONE: 3}
 SOURCES = ("mpd.c", "values.c", "files.c", *SWITCH)
-REMOTE = ("remote.c",)      # of programs with virtual machines besides
+REMOTE = ("remote.c",)      # also for programs with virtual machines
 
 
 def uses_vms(made: str) -> bool:
@@ -34,7 +34,7 @@ HOST_COMPILER, HOST_FLAGS = "gcc", ("-maccumulate-outgoing-args",)
 def compile_mpd(path: Path) -> str:
     """The program in C. ProgramError with the compiler's messages, a line each: file:line:column: what."""
     def find(name: str) -> tuple[str, str] | None:
-        """What is imported and is not in the file lies beside it."""
+        """Imported files that are not in the file are beside it."""
         beside = path.parent / f"{name}.mpd"
         return (beside.name, beside.read_text(encoding="latin-1")) if beside.is_file() else None
 
@@ -67,7 +67,7 @@ def _padded(text: str, placing: int) -> str:
 
 
 def build_mpd(path: Path, host: bool = False, back_end: str = ASSEMBLER, placing: int = 0, threads: int = 1) -> Path:
-    """The program, named as its source without the end; `threads` of the operating system carry its processes."""
+    """The program, named as its source without the end; `threads` of the operating system run its processes."""
     made, name = compile_mpd(path), path.stem
     if len(name.encode()) >= NAME_SIZE or "=" in name:
         raise ProgramError(f"a program's name has at most {NAME_SIZE - 1} characters and no '=': {name!r} will not do")
@@ -92,7 +92,7 @@ def build_suite(names: str) -> Path:
 
 
 def link_for_machine(name: str, text: str, back_end: str = ASSEMBLER, threads: int = 1) -> Path:
-    """A program of C that is made already."""
+    """A program from generated C."""
     return _link(name, text, SOURCES, False, back_end, threads)
 
 
@@ -117,7 +117,7 @@ def host_objects(back_end: str = ASSEMBLER, threads: int = 1, more: Sequence[str
 
 
 def _said(flags: Sequence[str]) -> list[str]:
-    """Without this checkout's place."""
+    """The flags without this checkout's path."""
     return [one for one in flags if not one.startswith("-I")]
 
 

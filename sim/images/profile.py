@@ -28,7 +28,7 @@ DISK_BYTES = 1 << 20
 
 
 def loads(config: SoCConfig):
-    """What a kernel of this machine runs for its profile."""
+    """The runs of this machine's kernel for its profile."""
     return LOADS + DISK_LOADS * bool(config.disks) + ETHER_LOADS * bool(config.ethers)
 
 

@@ -29,12 +29,12 @@ SHELL, TOYBOX = "sh", "toybox"
 
 
 class ProgramError(RuntimeError):
-    """A program could not be built; the message says why, in one line where it is not the compiler's."""
+    """A program could not be built; the message says why, in one line unless it is the compiler's."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """A program of others that is built unmodified: an entry of user/ports.toml, which says what each is."""
+    """A third-party program that is built unmodified: an entry of user/ports.toml, which describes each."""
 
     name: str
     what: str
@@ -54,7 +54,7 @@ class Port:
 
 
 def ports() -> dict[str, Port]:
-    """What there is, by name."""
+    """All ports, by name."""
     return _declared("ports.toml")
 
 
@@ -78,7 +78,7 @@ def _run(what: str, command: Sequence[str | Path], **how):
 # Sources
 
 def _deb_src(folder: Path):
-    """The machine's own package sources, as sources of source packages: files in `folder`."""
+    """The host's own package sources, as sources of source packages: files in `folder`."""
     parts = [APT_SOURCES / "sources.list", *sorted((APT_SOURCES / "sources.list.d").glob("*"))]
     for number, path in enumerate(part for part in parts if part.is_file()):
         text = path.read_text()
@@ -92,8 +92,8 @@ def _deb_src(folder: Path):
 
 @functools.cache
 def _apt() -> tuple[tempfile.TemporaryDirectory, list[str]]:
-    """A folder of ours, and apt-get with the lists of source packages in it, which take seconds to fetch: once a
-    process. It needs no rights, and leaves the machine's own lists alone."""
+    """A folder of ours, and apt-get with the lists of source packages in it, which take seconds to fetch: once per
+    process. It needs no privileges, and does not change the host's own lists."""
     if not shutil.which("apt-get"):
         raise ProgramError("the sources of programs come from Debian's source packages, and there is no apt-get here")
     scratch = tempfile.TemporaryDirectory()
@@ -109,7 +109,7 @@ def _apt() -> tuple[tempfile.TemporaryDirectory, list[str]]:
 
 
 def _fetch(debian: str, sha256: str, out: Path):
-    """The upstream sources of a Debian source package, unpacked in `out`. apt checks signatures, we the content."""
+    """The upstream sources of a Debian source package, unpacked in `out`. apt checks signatures, this the content."""
     scratch, apt = _apt()
     with tempfile.TemporaryDirectory(dir=scratch.name) as got:
         _run(f"the sources of Debian's package {debian} cannot be had",
@@ -137,7 +137,7 @@ def _fetch_pypi(requirement: str, sha256: str, out: Path):
 
 
 def sources(port: Port) -> Path:
-    """The folder with the port's upstream sources; they are fetched if they are not in the cache."""
+    """The folder with the port's upstream sources; fetched if they are not in the cache."""
     if port.pypi:
         entry = cached("program-sources", {"pypi": port.pypi, "sha256": port.sha256},
                        lambda out: _fetch_pypi(port.pypi, port.sha256, out))
@@ -151,7 +151,7 @@ def sources(port: Port) -> Path:
 # Building
 
 def library() -> Path:
-    """The folder with the C library of programs and the compiler `cc` that knows it (user/library.mk)."""
+    """The folder with the C library of programs and the compiler `cc` for it (user/library.mk)."""
     from sim.images.kernel import CROSS, PICOLIBC, KernelError, compiler
     try:
         made_with = compiler()
@@ -179,7 +179,7 @@ def _stripped(elf: Path, to: Path):
 
 
 def _compile(cc: Path, files: Sequence[Path], folder: Path, flags: Sequence[str], out: Path, name: str):
-    """Compiles and links `files`, in `folder`: out/NAME.elf with what a debugger reads, and out/NAME without."""
+    """Compiles and links `files`, in `folder`: out/NAME.elf with debug information, and out/NAME without."""
     objects = []
     launcher = ["ccache"] if shutil.which("ccache") else []
     for number, path in enumerate(files):
@@ -192,8 +192,8 @@ def _compile(cc: Path, files: Sequence[Path], folder: Path, flags: Sequence[str]
 
 
 def build_program(files: Sequence[Path], name: str | None = None, flags: Sequence[str] = ()) -> Path:
-    """The program NAME (by default the first file's name without its end) of these C files, beside NAME.elf, which has
-    what a debugger reads. They may include what lies in their folders. ProgramError with the compiler's words."""
+    """The program NAME (by default the first file's name without suffix) of these C files, beside NAME.elf, which has
+    debug information. They may include files in their folders. ProgramError with the compiler's messages."""
     for path in files:
         if not path.is_file():
             raise ProgramError(f"{path}: there is no such file")
@@ -217,7 +217,7 @@ def _configure(port: Port, cc: Path, folder: Path, out: Path):
     listed = _run("no list of signals", [cc, "-E", "-dM", "-include", "signal.h", "-x", "c", "/dev/null"])
     host = out / "host"
     host.mkdir()
-    # What runs on the host to make tables of the target's signals must not read the host's numbers.
+    # Programs on the host that make tables of the target's signals must not read the host's numbers.
     (host / "signal.h").write_text("".join(f"{line}\n" for line in sorted(listed.splitlines())
                                            if line.split()[1].startswith(("SIG", "NSIG"))))
     environment = os.environ | {"CFLAGS_FOR_BUILD": f"-g -O2 -I{host}"}
@@ -233,7 +233,7 @@ def _configure(port: Port, cc: Path, folder: Path, out: Path):
 
 
 def _toybox(port: Port, cc: Path, folder: Path, out: Path):
-    """By its own scripts, in a copy, as they write beside the sources; with what it includes of Linux in ports/."""
+    """By its own scripts, in a copy, as they write beside the sources; its Linux headers are in ports/."""
     work, ours = out / "work", USER / "ports" / port.name
     shutil.copytree(folder, work)
     for path in ours.glob("*.c"):
@@ -258,7 +258,7 @@ def _toybox(port: Port, cc: Path, folder: Path, out: Path):
 
 
 def build_port(port: Port) -> Path:
-    """The program of a port, built of its sources as they are; beside it NAME.elf."""
+    """The program of a port, built from its unmodified sources; beside it NAME.elf."""
     lib, folder = library(), sources(port)
 
     def build(out: Path):
@@ -295,7 +295,7 @@ def commands() -> dict[str, Path]:
 
 
 def program(text: str) -> tuple[str, dict[str, Path]]:
-    """What --program names: the program's name in the archive, and the files that the archive is to hold for it.
+    """Resolves --program: the program's name in the archive, and the files that the archive has to hold for it.
 
     A C file or an MPD program is built, an ELF file taken as it is; else it is a port's name, or one of the image's own
     programs. `sh` comes with all commands."""
@@ -323,7 +323,7 @@ def program(text: str) -> tuple[str, dict[str, Path]]:
 
 
 def symbols(files: Mapping[str, Path]) -> dict[str, Path]:
-    """ELF files with symbols of those of an archive's `files` that are programs, as far as there are any."""
+    """ELF files with symbols of those of an archive's `files` that are programs, as far as they exist."""
     found = {}
     for name, path in files.items():
         for elf in (path.with_name(f"{path.name}.elf"), path):

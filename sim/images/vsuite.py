@@ -12,13 +12,13 @@ from sim.images.programs import ProgramError
 from user.mpd.compiler import CompileError, compile_text
 
 FOLDER = mpd.USER / "mpd/vsuite"
-LONGEST = 60        # seconds, on a computer that has much else to do
+LONGEST = 60        # seconds, on a busy host
 SECTIONS = ("prints", "says", "refused")
 
 
 @dataclass
 class Case:
-    """A program of the suite and what is expected of it."""
+    """A program of the suite and its expected results."""
 
     topic: str
     name: str
@@ -36,7 +36,7 @@ class Case:
 
     @property
     def source(self) -> str:
-        """As it is compiled: what is no component is the body of one."""
+        """The source to compile: text without a component is the body of one."""
         if self.text.startswith(("resource ", "global ", "body ", "#", "/*")) or self.text == "":
             return self.text
         return f"resource test()\n{self.text}end\n"
@@ -100,8 +100,8 @@ def compiled(case: Case) -> str:
 
 
 def on_machine(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1) -> dict[str, Path]:
-    """What the archive of user mode holds to execute the programs, all of which compile: `suite`, which is to be
-    started, their list, and the programs themselves."""
+    """The files in the user archive to execute the programs, all of which compile: `suite`, which is to be started,
+    their list, and the programs themselves."""
     files: dict[str, Path] = {"suite": mpd.build_suite("".join(f"{case.name}\n" for case in chosen))}
     files["list"] = files["suite"].with_name("list")
     for case in chosen:
@@ -110,7 +110,7 @@ def on_machine(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: i
 
 
 def told(console: str) -> dict[str, Outcome]:
-    """What the console says that became of each; what is printed and what is said are one text here."""
+    """The outcomes from the console; output and messages are one text here."""
     found: dict[str, Outcome] = {}
     name, text = "", ""
     for line in console.replace("\r", "").splitlines(keepends=True):
@@ -125,9 +125,9 @@ def told(console: str) -> dict[str, Outcome]:
 
 def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1, times: int = 1,
             more: Sequence[str] = ()) -> Iterator[tuple[Case, Outcome]]:
-    """Compiles, links and executes one after the other, each so many times; `more` flags, of DISTURBED and RACES.
-    Optimised little: that costs more than it gives back; but a procedure looks at its stack before it writes to it
-    only if it is optimised."""
+    """Compiles, links and executes one after the other, each so many times; `more` flags, of DISTURBED and RACES. Low
+    optimisation: more costs more time than it saves; but a procedure checks its stack before it writes to it only if it
+    is optimised."""
     objects = mpd.host_objects(back_end, threads, more)
     with tempfile.TemporaryDirectory(prefix="vsuite-") as scratch:
         for case in chosen:
@@ -154,7 +154,7 @@ def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int 
 
 
 def difference(case: Case, outcome: Outcome, threads: int = 1) -> str:
-    """What is not as expected, in a few lines; nothing if all is."""
+    """The differences from the expected results, in a few lines; nothing if there are none."""
     wanted = {"prints": case.prints, "says": case.expected(case.says), "refused": case.refused, "status": case.status}
     if case.refused is not None:
         wanted["refused"] = case.expected(case.refused)

@@ -26,8 +26,8 @@ from sim.results.table import FOLDED_ROWS, number
 from support.cache import REPO, digest
 
 DECLARED, LEDGER = Path("docs/results.toml"), Path("docs/results.json")
-LAYOUTS = 5             # of a block that does not say
-SOURCES = ("kernel", "user", "firmware", "soc", "hw", "support")       # what objects and SoC are made from
+LAYOUTS = 5             # the default of a block
+SOURCES = ("kernel", "user", "firmware", "soc", "hw", "support")       # the sources of objects and SoC
 SUFFIXES = (".c", ".h", ".S", ".ld", ".mk", ".py", ".scala", ".toml", ".json", "Makefile")
 FRESH, STALE, CHANGED, NEVER = "fresh", "stale", "sources changed", "never measured"
 EMPTY = "> **Stale.** Not measured yet: `./interlock results {name}` does it."
@@ -49,7 +49,7 @@ class Block:
     minutes: int = 60
 
     def overrides(self):
-        """What `--set` is given."""
+        """The arguments of `--set`."""
         axes = []
         if self.layouts:
             axes.append(f"layout={','.join(map(str, range(1, self.layouts + 1)))}")
@@ -71,7 +71,7 @@ def load(root=REPO):
 
 
 def ledger(root=REPO):
-    """What was measured: block -> its entry."""
+    """The measured blocks: block -> its entry."""
     path = root / LEDGER
     return record.read_json(path) if path.is_file() else {}
 
@@ -84,7 +84,7 @@ def write_ledger(entries, root=REPO):
 
 
 def commit(root=REPO):
-    """The commit, with a + where files that git knows are not as committed; "unknown" outside of a checkout."""
+    """The commit, with a + if tracked files differ from it; "unknown" outside a checkout."""
     def git(*words):
         return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout
     try:
@@ -95,7 +95,7 @@ def commit(root=REPO):
 
 
 def sources(block, root=REPO):
-    """A digest of all that the code and the experiment are made from: the same sources make the same code."""
+    """A digest of all sources of the code and the experiment: the same sources make the same code."""
     inputs = {"settings": " ".join(block.overrides())}
     for name in SOURCES:
         for path in sorted((root / name).rglob("*")):
@@ -114,7 +114,7 @@ def experiment_files(name, root=REPO):
 
 
 def code(block):
-    """A digest over kernel objects, SoC and experiment, which builds what is not built."""
+    """A digest over kernel objects, SoC and experiment, which are built if they are not yet."""
     from sim.experiments import definition
     from sim.images.kernel import kernel_objects
     from soc.build import generate_soc
@@ -132,7 +132,7 @@ def code(block):
 
 
 def loaded(folder):
-    """A digest of what of the objects in a folder is loaded into memory; where a line stands in its source is not."""
+    """A digest of the loaded parts of the objects in a folder; line numbers are not among them."""
     from elftools.elf.elffile import ELFFile
     inputs = {}
     for path in sorted(Path(folder).rglob("*.o")):
@@ -145,7 +145,7 @@ def loaded(folder):
 
 
 def state(block, entry, root=REPO, exact=False):
-    """Whether a block's figures are of the code as it is. Without `exact` nothing is built, and where sources differ
+    """Whether a block's figures are those of the current code. Without `exact` nothing is built, and if sources differ
     the code may still be the same."""
     if not entry or "digest" not in entry:
         return NEVER
@@ -161,7 +161,7 @@ def state(block, entry, root=REPO, exact=False):
 
 @dataclass
 class Made:
-    """What goes into pages: the tables, plots and answer of a report."""
+    """The content for pages: the tables, plots and answer of a report."""
 
     tables: list
     plots: list = field(default_factory=list)
@@ -170,7 +170,7 @@ class Made:
 
 
 def headed(block, entry, how):
-    """The line that stands first in a block: what it was measured with, or that it is stale."""
+    """The first line of a block: what it was measured with, or that it is stale."""
     if how == NEVER:
         return ("> **Stale.** Measured with another kernel and one placement of its code, so without an interval. "
                 f"`./interlock results {block.name}` measures it anew.")
@@ -224,7 +224,7 @@ def plot_file(block, plot):
 
 
 def put(text, block, entry, made, page):
-    """A page with all that the block has to give put between its marks. RecordError if the page has none."""
+    """A page with the block's content put between its marks. RecordError if the page has none."""
     def replaced(mark):
         parts = [part.strip() for part in mark["parts"].split(";")]
         content = [shown(part, block, made, page) for part in parts]
@@ -237,7 +237,7 @@ def put(text, block, entry, made, page):
 
 
 def mark(text, block, entry, how):
-    """A page in which the block says how it is; its figures stay."""
+    """A page in which the block shows its state; its figures stay."""
     def replaced(found):
         content = STATE.sub("", found["content"].strip() + "\n").strip()
         head = headed(block, entry, how) if content else EMPTY.format(name=block.name)
@@ -246,7 +246,7 @@ def mark(text, block, entry, how):
 
 
 def parts_of(text, block):
-    """The parts that a page has of a block."""
+    """The parts of a block that a page has."""
     return [part.strip() for found in re.finditer(MARKS.format(name=re.escape(block.name)), text, flags=re.DOTALL)
             for part in found["parts"].split(";")]
 
@@ -255,7 +255,7 @@ def parts_of(text, block):
 
 
 def figure(summary, path):
-    """The text of the figure that a path leads to; RecordError in one line if it leads to none."""
+    """The text of the figure at a path; RecordError in one line if there is none."""
     way, _, form = path.partition(":")
     value = summary
     for step in re.findall(r"[\w-]+|\[[^\]]*\]", way):
@@ -281,7 +281,7 @@ def figure(summary, path):
 
 
 def references(text, block):
-    """The paths of the figures of a block that a page's prose has, in order."""
+    """The paths of a block's figures in a page's prose, in order."""
     return [found["path"] for found in REFERENCE.finditer(text) if found["block"] == block.name]
 
 
@@ -298,7 +298,7 @@ def fill(text, block, figures):
 
 
 def entry_of(block, report, digest_of_code, digest_of_sources, seconds, root=REPO):
-    """What is noted of a block that has been measured."""
+    """The ledger's entry of a measured block."""
     said = report.summary["sampling"]
     return {"experiment": block.experiment, "settings": list(block.settings), "layouts": said["layouts"],
             "seeds": said["seeds"], "samples": said["samples"], "commit": commit(root), "digest": digest_of_code,
@@ -328,7 +328,7 @@ def publish(block, report, entry, root=REPO):
 
 
 def mark_all(root=REPO, exact=False):
-    """Lets every block of every page say how it is; gives name -> state."""
+    """Makes every block of every page show its state; returns name -> state."""
     entries, states = ledger(root), {}
     for block in load(root).values():
         states[block.name] = state(block, entries.get(block.name), root, exact)
@@ -342,7 +342,7 @@ def mark_all(root=REPO, exact=False):
 
 
 def stale(root=REPO):
-    """Names of blocks whose sources are not those that were measured, and how many blocks there are."""
+    """Names of blocks whose sources differ from the measured ones, and the number of blocks."""
     entries, blocks = ledger(root), load(root)
     return [name for name, block in blocks.items() if state(block, entries.get(name), root) != FRESH], len(blocks)
 

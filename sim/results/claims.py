@@ -16,12 +16,12 @@ from sim.results.statistics import CONFIDENCE, values_of
 from sim.results.table import Table, number
 
 SHOWN, REFUTED, OPEN = "shown", "refuted", "not decided"
-LEAST = 3           # samples without which nothing is decided
+LEAST = 3           # the samples needed for a decision
 
 
 @dataclass
 class Claim:
-    """`text`: what is claimed; `rule`: of which figures; `a`, `b`: these; `margin`: a share of b, None for less."""
+    """`text`: the claim; `rule`: applied to the figures `a`, `b`; `margin`: a share of b, None for `less`."""
 
     text: str
     rule: str
@@ -39,29 +39,29 @@ def same(text, rule, a, b, margin):
 
 
 def differences(claim, count):
-    """b - a in every sample; of `same`, as a share of b."""
+    """b - a in every sample; for `same`, as a share of b."""
     pairs = zip(values_of(claim.a, count), values_of(claim.b, count), strict=True)
     there = [(a, b) for a, b in pairs if a is not None and b is not None]
     return [b - a for a, b in there] if claim.margin is None else [(b - a) / b for a, b in there]
 
 
 def chance(values, against=0.0, alternative="two-sided"):
-    """How likely such differences are if their true median is `against`: by Wilcoxon's signed ranks, by Student where
-    samples are too few for ranks."""
+    """The probability of such differences if their true median is `against`: by Wilcoxon's signed ranks, by Student's
+    test if samples are too few for ranks."""
     from scipy import stats
     shifted = [value - against for value in values]
     if len(set(shifted)) == 1:      # the same in every sample
         above = shifted[0] > 0 if alternative != "less" else shifted[0] < 0
         return 0.0 if above or (alternative == "two-sided" and shifted[0]) else 1.0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)     # of samples that are nearly equal
+        warnings.simplefilter("ignore", RuntimeWarning)     # for nearly equal samples
         if len(shifted) >= statistics.LEAST_RANKED:
             return float(stats.wilcoxon(shifted, alternative=alternative).pvalue)
         return float(stats.ttest_1samp(shifted, 0, alternative=alternative).pvalue)
 
 
 def verdicts(claims, count):
-    """What the records say of each claim, in order; `count`: samples."""
+    """The records' verdict on each claim, in order; `count`: samples."""
     tried = [(_tried(claim, differences(claim, count)) if count >= LEAST else (1.0, OPEN)) for claim in claims]
     order = sorted(range(len(tried)), key=lambda index: tried[index][0])
     made = [OPEN] * len(claims)
@@ -74,7 +74,7 @@ def verdicts(claims, count):
 
 
 def _tried(claim, values):
-    """How likely what is said of a claim would be by chance, and what is said."""
+    """The probability of a claim's verdict by chance, and the verdict."""
     if len(values) < LEAST:
         return 1.0, OPEN
     middle = statistics.median(values)
@@ -87,7 +87,7 @@ def _tried(claim, values):
 
 
 def table(title, claims, count, notes=()):
-    """The claims with their figures, and what is decided."""
+    """The claims with their figures, and the verdicts."""
     rows = []
     for claim, said in zip(claims, verdicts(claims, count), strict=True):
         values = differences(claim, count)

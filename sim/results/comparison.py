@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from sim.results.statistics import bounds
 from sim.results.table import Table, number
 
-TOLERANCE = 0.10        # a difference that is greater, as a share of the paper's figure, wants a reason
+TOLERANCE = 0.10        # a larger difference, as a share of the paper's figure, needs a reason
 UNEXPLAINED = "not explained"
 
 
 @dataclass(frozen=True)
 class Factor:
-    """What makes ours `times` the paper's: `text` names it with its two figures."""
+    """A factor that makes ours `times` the paper's: `text` names it with its two figures."""
 
     text: str
     times: float
@@ -27,8 +27,8 @@ class Factor:
 class Comparison:
     """Figures of one table of a paper. `rows`: list of (label, paper, ours, factors).
 
-    Figures are in `unit`, None where there is none; `factors` are those that explain the difference, in a list. They
-    are left out where the figures agree within `tolerance`. `source` is the paper's name.
+    Figures are in `unit`, None if missing; `factors` lists those that explain the difference, and is omitted where the
+    figures agree within `tolerance`. `source` is the paper's name.
     """
 
     title: str
@@ -40,12 +40,12 @@ class Comparison:
     main: bool = True       # shown on the terminal
 
     def entries(self):
-        """The rows as they are shown: label, paper, ours, difference, reason; all strings."""
+        """The rows as shown: label, paper, ours, difference, reason; all strings."""
         return [(label, number(paper), number(ours), difference(paper, ours), self.reason(paper, ours, factors))
                 for label, paper, ours, factors in self.rows]
 
     def reason(self, paper, ours, factors):
-        """What the factors explain of a difference; nothing where the figures agree."""
+        """The part of a difference that the factors explain; nothing where the figures agree."""
         return explained(paper, ours, factors, self.tolerance) if self.differs(paper, ours) else ""
 
     def differs(self, paper, ours):
@@ -63,7 +63,7 @@ class Comparison:
         return self.title + (f" (paper {self.source})" if self.source else "")
 
     def table(self):
-        """The same as a table for the terminal and for Markdown: reasons stand below it, each once."""
+        """The same as a table for the terminal and for Markdown: reasons are below it, each once."""
         reasons = {}
         for label, _, _, _, reason in self.entries():
             if reason:
@@ -74,7 +74,7 @@ class Comparison:
 
 
 def explained(paper, ours, factors, tolerance=TOLERANCE):
-    """A difference's factors, what they give together beside what it is, and what is left of it."""
+    """A difference's factors, their product beside the difference, and the remainder."""
     factors = [factor for factor in factors or () if factor.times and abs(math.log(factor.times)) > math.log1p(0.02)]
     if not factors or paper is None or not paper or ours is None or ours / paper <= 0:
         return UNEXPLAINED

@@ -10,12 +10,12 @@ from sim.results.record import RecordError
 LEAST_SHARE = 1 / 2000      # of all cycles: narrower ones are not drawn
 ROW_INCHES = 0.17
 WIDTH_INCHES = 14
-LETTERS = 150               # that fit beside each other over the whole width
+LETTERS = 150               # that fit across the whole width
 
 
 @dataclass
 class Node:
-    """A function where it was called from. Cycles: `own` in itself, `all` with what it called."""
+    """A function at one call stack. Cycles: `own` in itself, `all` with its callees."""
 
     name: str
     own: int = 0
@@ -24,12 +24,12 @@ class Node:
 
     @property
     def depth(self):
-        """Rows that it takes with all below it."""
+        """The number of rows of it and all below it."""
         return 1 + max((node.depth for node in self.below.values()), default=0)
 
 
 def read(path):
-    """The tree of a folded file: lines of names with ; between, outermost first, and cycles; RecordError."""
+    """The tree of a folded file: lines of names separated by ;, outermost first, and cycles; RecordError."""
     root = Node("all harts")
     try:
         lines = path.read_text().splitlines()
@@ -85,7 +85,7 @@ class FlameGraph(Drawing):
         return [["stack", "cycles"], *([";".join(names), cycles] for names, cycles in stacks(self.root))]
 
     def _boxes(self, node, left=0, row=0):
-        """What is wide enough to be seen: node, first cycle, row."""
+        """The boxes wide enough to be visible: node, first cycle, row."""
         if node.all < LEAST_SHARE * self.root.all:
             return
         yield node, left, row
@@ -127,7 +127,7 @@ class FlameGraph(Drawing):
 
 
 def _tint(name):
-    """A colour that a name always has; what is in brackets is no function."""
+    """A fixed colour for a name; names in brackets are no functions."""
     if name.startswith("["):
         return "#d0d0d0"
     return colour(sum(name.encode()) % 10) + "b0"

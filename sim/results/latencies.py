@@ -49,7 +49,7 @@ def table(ways, clock_hz):
 
 
 def histogram(ways, to):
-    """How many interrupts took how long to get `to` "handler" or "thread"; None if none did."""
+    """The distribution of interrupts' latencies `to` "handler" or "thread"; None if there are none."""
     chosen = {source: values for (source, its), values in ways.items() if its == to}
     if not chosen:
         return None

@@ -20,8 +20,8 @@ def directories():
 def connect(chosen=None, left_out=None):
     """A DuckDB connection whose views are the tables of the `chosen` results directories, of all without it.
 
-    Directories and records that cannot be read are RecordErrors. With a list `left_out`, those of records, and without
-    `chosen` those of directories too, go into it, and the rest is given; if nothing is left, the first is raised.
+    Directories and records that cannot be read are RecordErrors. With a list `left_out`, errors of records, and without
+    `chosen` those of directories too, go into it, and the rest is returned; if nothing is left, the first is raised.
     """
     every = chosen is None
     directories_read = [Path(path) for path in (directories() if every else chosen)]
@@ -48,9 +48,9 @@ def connect(chosen=None, left_out=None):
 
 
 def parts(connection, name, kept, beside):
-    """The queries that together give the table `name` of the directories `kept`: those whose tables are files, then
+    """The queries that together make the table `name` of the directories `kept`: those whose tables are files, then
     each of those `beside`, whose tables could not be written."""
-    # A view takes no parameters; what quotes a path holds is doubled, as SQL wants it.
+    # A view takes no parameters; quotes in a path are doubled, as SQL requires.
     quoted = {path: str(path).replace("'", "''") for path in kept}
     files = [f"'{quoted[path]}/tables/{name}.parquet'" for path in kept if path not in beside]
     if files:
@@ -73,8 +73,8 @@ def over(records):
 
 
 def refresh(directory, left_out=None):
-    """Writes the tables of a results directory if records are newer than they are. Where they cannot be written, it
-    gives their rows (sim/results/tables.py), else None. Damaged records: as `record.read`."""
+    """Writes the tables of a results directory if records are newer than they are. If they cannot be written, returns
+    their rows (sim/results/tables.py), else None. Damaged records: as in `record.read`."""
     made = directory / "tables" / f"{tables.NAMES[-1]}.parquet"
     sources = [directory / "experiment.json", *directory.glob("runs/*/record.json")]
     record.check_plain(directory)
@@ -106,5 +106,5 @@ def ask(connection, sql, where=""):
 
 
 def plain(value):
-    """A value as Python and JSON know it: SQL's literals such as 0.5 make decimals."""
+    """A value as a Python and JSON type: SQL's literals such as 0.5 make decimals."""
     return float(value) if isinstance(value, Decimal) else value

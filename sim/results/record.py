@@ -26,7 +26,7 @@ import stat
 from pathlib import Path
 
 LARGEST_BYTES = 1 << 30                     # of a JSON file that is read
-DEEPEST = 100                               # of what is nested in it
+DEEPEST = 100                               # levels of nesting in it
 BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[][{}]')
 LARGEST_INTEGER = 1 << 64
 LONGEST_NAME = 255                          # bytes, of a file
@@ -39,11 +39,11 @@ class RecordError(Exception):
 
 
 class Unwritable(RecordError):
-    """A place that may be read and not written."""
+    """A place that can be read but not written."""
 
 
 def out_of_memory(error):
-    """Whether an exception means that this machine has no memory left."""
+    """Whether an exception means that the host has no memory left."""
     return isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
 
 
@@ -53,7 +53,7 @@ def disk_is_full(error):
 
 
 def unwritten(error):
-    """The exception that says what an OSError of a write is."""
+    """The exception that describes the OSError of a write."""
     return Unwritable if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else RecordError
 
 
@@ -102,31 +102,31 @@ def inside(folder, name):
 
 
 def nodes_of(simulated):
-    """What a run.json says of each of its machines; of one alone, it is that."""
+    """The part of a run.json of each of its machines; for a single one, the whole."""
     return simulated.get("nodes") or [simulated]
 
 
 def failed_node(simulated):
-    """The number of the machine that ended a run of several not well; None if none did."""
+    """The number of the machine that made a run of several fail; None if none did."""
     return next((number for number, node in enumerate(simulated.get("nodes", ())) if node["exit"]["status"]), None)
 
 
 def results_of(simulated, kind):
-    """The lines `@kind` that the machines of a run printed, one node's behind the other's."""
+    """The lines `@kind` that the machines of a run printed, one node's after the other's."""
     return [line for node in nodes_of(simulated) for line in node.get("results", {}).get(kind, ())]
 
 
 def shortened(value):
-    """A value from a file, as it stands in a message: one line, printable, not long."""
+    """A value from a file, for a message: one line, printable, not long."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def read_json(path):
-    """The content of a JSON file; RecordError in one line if it is missing, cut short, no plain file or not JSON as
-    records have it: numbers are finite, integers less than 2^64, strings are Unicode."""
+    """The content of a JSON file; RecordError in one line if it is missing, cut short, no plain file or outside the
+    JSON of records: numbers are finite, integers less than 2^64, strings are Unicode."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as file:     # a FIFO is not waited for
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as file:     # does not block on a FIFO
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise RecordError(f"{path} cannot be read: it is no plain file")
@@ -148,8 +148,8 @@ def read_json(path):
 
 
 def depth(text):
-    """How deep lists and dictionaries of a JSON text are nested. A parser that meets it by recursion may have set its
-    limit beyond its stack."""
+    """The nesting depth of lists and dictionaries in a JSON text. A recursive parser's limit may be beyond its
+    stack."""
     now = most = 0
     for mark in BRACKETS.findall(text):
         now += 1 if mark in ("[", "{") else -1 if mark in ("]", "}") else 0
@@ -178,7 +178,7 @@ def check_plain(directory):
             path = Path(folder, name)
             try:
                 mode = path.lstat().st_mode
-            except FileNotFoundError:       # another command's, on its way to its name
+            except FileNotFoundError:       # another command's, being renamed
                 continue
             if stat.S_ISLNK(mode):
                 raise RecordError(f"{path} is a symbolic link: results hold files alone, remove it")
@@ -187,13 +187,13 @@ def check_plain(directory):
 
 
 def stable(record):
-    """A record without what depends on the machine and moment it was made."""
+    """A record without the parts that depend on the host and time."""
     return {name: value for name, value in record.items() if name != "host"}
 
 
 def make(run, experiment, settings, image, simulated, received, failure, host):
     """The record of a run. `simulated` is the simulator's run.json ({} if it left none), `failure` None or one line;
-    `host` is what to note of how it was carried out."""
+    `host` describes where and how it was executed."""
     target = dict(simulated)
     simulated_on = target.pop("host", {})
     return {
@@ -219,7 +219,7 @@ def make(run, experiment, settings, image, simulated, received, failure, host):
 def compare_received(sent, folder):
     """Checks what the target received (its blob 1) byte for byte against what was `sent`.
 
-    Gives the number of bytes sent and received, whether all arrived right, and the first place where they differ.
+    Returns the number of bytes sent and received, whether all arrived right, and the first place where they differ.
     """
     blob = folder / "blob-1.bin"
     got = blob.read_bytes() if blob.is_file() else b""
@@ -247,14 +247,14 @@ class _MapOf(_ListOf):
     """A dictionary whose values are of one kind."""
 
 
-# What a simulator's run.json holds of a machine, where it is there.
+# The optional entries of a machine in a simulator's run.json.
 MACHINE = {"harts": _ListOf({"statistics": dict}), "results": _MapOf(_ListOf(dict)), "interrupts": _MapOf(dict),
            "locks": {"classes": _ListOf(dict), "sites": _ListOf(dict)}, "exit": dict, "window": dict, "serial": dict}
 RUN = MACHINE | {"nodes": _ListOf(MACHINE), "wires": _ListOf(dict), "cycles": int}
 
 
 def misfit(value, shape, where):
-    """Where `value` is not of a `shape`, and what it is to be; None where it is. Entries that are missing fit."""
+    """Where `value` does not have a `shape`, and what is expected; None if it fits. Missing entries fit."""
     if isinstance(shape, _ListOf):
         outer = dict if isinstance(shape, _MapOf) else list
         if not isinstance(value, outer):
@@ -273,7 +273,7 @@ def misfit(value, shape, where):
 
 
 def checked_record(made, run_id, path):
-    """A record as it was read; RecordError in one line if it is not one of the run `run_id`."""
+    """A record as read; RecordError in one line if it does not belong to the run `run_id`."""
     if not isinstance(made, dict):
         raise RecordError(f"{path} is no record: it is no dict")
     missing = next((name for name in RECORD if name not in made), None)
@@ -303,8 +303,8 @@ def read_experiment(directory):
 
 
 def read(directory, left_out=None):
-    """The experiment.json of a results directory and the records that are there, in its order. One that is damaged is a
-    RecordError, which goes into the list `left_out` if there is one, and the rest is given."""
+    """The experiment.json of a results directory and its records, in the order given there. A damaged one is a
+    RecordError, which goes into the list `left_out` if there is one, and the rest is returned."""
     directory = Path(directory)
     experiment = read_experiment(directory)
     records = []

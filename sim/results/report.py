@@ -48,7 +48,7 @@ def solve_line(points, y):
 
 
 def frame(experiment, records):
-    """What every summary begins with: what was asked for, what came of it."""
+    """The beginning of every summary: what was requested, and the outcome."""
     return {
         "experiment": experiment["experiment"],
         "settings": experiment["settings"],
@@ -61,7 +61,7 @@ def frame(experiment, records):
 
 
 def on_board(made):
-    """The board that a record's run was carried out on, as it names itself; None in the simulator."""
+    """The name of the board that executed a record's run; None in the simulator."""
     return made["run"].get("board")
 
 
@@ -74,14 +74,14 @@ def summarise(module, experiment, records):
 
 
 def boards_of(records):
-    """A line for each board that runs were carried out on."""
+    """A line for each board that executed runs."""
     found = [on_board(made) for made in records if on_board(made)]
     return sorted({f"{board['name']}, {board['harts']} harts, {board['clock_hz'] / 1e6:g} MHz, build "
                    f"{board['fingerprint']}" for board in found})
 
 
 def board_table(summary):
-    """What a report of runs on a board says of that; None if there are none."""
+    """The table on boards in a report of runs on one; None if there are none."""
     if not summary.get("boards"):
         return None
     notes = ["Nobody watches a board from outside. What only the simulator can see is missing: sections and primitives "
@@ -93,7 +93,7 @@ def board_table(summary):
 
 @dataclass
 class Report:
-    """All that is shown of a results directory. `tables` are the module's own, without the comparisons."""
+    """The report of a results directory. `tables` are the module's own, without the comparisons."""
 
     experiment: dict        # experiment.json
     records: list
@@ -103,21 +103,21 @@ class Report:
     plots: list
 
     def asked(self):
-        """The experiment's question, and the answer of its records in two sentences; "" for what there is not."""
+        """The experiment's question, and the answer of its records in two sentences; "" if missing."""
         return self.summary["question"], self.summary["answer"]
 
     def all_tables(self):
-        """What the terminal and report.md show, in order: the paper beside ours first."""
+        """The tables of the terminal and report.md, in order: the paper beside ours first."""
         return [*(comparison.table() for comparison in self.comparisons), *self.tables]
 
 
-# What a report module meets where a record lacks a figure, or has one of another kind.
+# The exceptions of a report module if a record lacks a figure, or has one of another kind.
 UNFIT = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 def load(directory, keep=True):
-    """The report of a results directory; RecordError if there is nothing to report from, or the records are not such as
-    their report needs. Without `keep` nothing is written into the directory."""
+    """The report of a results directory; RecordError if there is nothing to report, or the records do not fit their
+    report. Without `keep` nothing is written into the directory."""
     experiment, records = collect(directory) if keep else record.read(directory)
     module = report_of(experiment)
     try:
@@ -144,7 +144,7 @@ def made_of(module, experiment, records):
 
 
 def write(directory):
-    """Writes summary.json, report.md, report.html and the plots into a results directory; gives summary and tables."""
+    """Writes summary.json, report.md, report.html and the plots into a results directory; summary and tables."""
     from sim.results.page import experiment, render
     directory = Path(directory)
     made = load(directory)

@@ -6,11 +6,11 @@ are ensembles (statistics.py). A module with LAYOUTS_APART gets the records of a
 
 from sim.results import statistics
 
-AXES = ("layout", "seed")       # what tells samples apart
+AXES = ("layout", "seed")       # what distinguishes samples
 
 
 def place(made):
-    """What tells a record's sample: (layout, seed); None for what it does not have."""
+    """A record's sample: (layout, seed); None for a missing one."""
     return tuple(made.get("parameters", {}).get(axis, made.get("options", {}).get(axis)) for axis in AXES)
 
 
@@ -31,10 +31,10 @@ def common_id(made):
 
 
 def choose(records):
-    """The samples to report of, and what is to be said of them: {"layouts", "seeds", "samples", "left_out"}.
+    """The samples to report, and their description: {"layouts", "seeds", "samples", "left_out"}.
 
-    A sample in which a run is missing or failed is left out where another is whole: figures of one row are then of the
-    same runs. Samples whose runs came out the same to the last state of the machine are one.
+    A sample in which a run is missing or failed is left out if another is whole: figures of one row are then of the
+    same runs. Samples whose runs ended in the same machine state are one.
     """
     samples = split(records)
     ended = {place: {made["id"] for made in found if made.get("failure") is None} for place, found in samples.items()}
@@ -69,8 +69,8 @@ def words(place):
 
 
 def summarise(module, experiment, records):
-    """The module's summary of records; of several samples, one with ensembles for figures. It says of how many in its
-    entry `sampling`."""
+    """The module's summary of records; of several samples, one with ensembles for figures. Its entry `sampling` says of
+    how many."""
     chosen, said = choose(records)
     if getattr(module, "LAYOUTS_APART", False):
         return module.summarise(experiment, list(records)) | {"sampling": said}
@@ -87,12 +87,12 @@ def summarise(module, experiment, records):
 
 
 def count(summary):
-    """How many samples a summary is of."""
+    """The number of samples of a summary."""
     return summary.get("sampling", {}).get("samples", 1)
 
 
 def note(said):
-    """One line: of how many layouts and seeds the figures are."""
+    """One line: the number of layouts and seeds of the figures."""
     layouts, seeds, samples = len(said["layouts"]), len(said["seeds"]), said["samples"]
     if samples < 2:
         text = "Figures are of one layout and one seed: they have no interval."

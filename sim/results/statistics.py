@@ -20,13 +20,13 @@ import math
 import operator
 
 CONFIDENCE = 0.95
-REMARKS = ("reason", "note")        # entries whose words may have figures in them
-LEAST_RANKED = 6        # samples from which two of them bound the median
+REMARKS = ("reason", "note")        # entries whose text may contain figures
+LEAST_RANKED = 6        # the number of samples from which two of them bound the median
 
 
 @functools.cache
 def _rank(n, confidence):
-    """How many of n ordered samples lie outside of the median's interval at each end."""
+    """How many of n ordered samples are outside the median's interval at each end."""
     from scipy import stats
     return int(stats.binom.ppf((1 - confidence) / 2, n, 0.5)) - 1
 
@@ -44,8 +44,8 @@ def median(values):
 
 
 def interval(values, confidence=CONFIDENCE, signed=False):
-    """(low, high) of the median of what `values` are samples of; None if one sample is all there is. What is `signed`,
-    as a difference is, may be on the other side of 0 than all samples are."""
+    """(low, high) of the median of the population that `values` are samples of; None for a single sample. A `signed`
+    figure, such as a difference, may be on the other side of 0 than all samples."""
     n = len(values)
     if n < 2:
         return None
@@ -58,7 +58,7 @@ def interval(values, confidence=CONFIDENCE, signed=False):
     low, high = min(ordered[0], mean - reach), max(ordered[-1], mean + reach)
     if signed:
         return low, high
-    # A cost or a share has no values below 0.
+    # A cost or a share is never below 0.
     return (max(low, 0) if ordered[0] >= 0 else low), (min(high, 0) if ordered[-1] <= 0 else high)
 
 
@@ -112,7 +112,7 @@ class Samples(float):
     def __neg__(self):
         return of([None if value is None else -value for value in self.values])
 
-    # As float has them: two are equal if their medians are.
+    # As for float: two are equal if their medians are.
     __hash__ = float.__hash__
 
 
@@ -184,7 +184,7 @@ def always(figure):
 
 
 def plain(value):
-    """A tree of figures as JSON has it: an ensemble with its interval and samples."""
+    """A tree of figures as JSON: an ensemble with its interval and samples."""
     if isinstance(value, Samples):
         low, high = bounds(value)
         return {"median": float(value), "low": float(low), "high": float(high), "samples": list(value.values)}

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from sim.results.statistics import Samples
 
-WIDE = 110              # characters of a row from which on intervals go below their figures on the terminal
+WIDE = 110              # characters of a row from which on the terminal shows intervals below their figures
 INTERVAL = re.compile(r" (\([^()]*\.\.[^()]*\))")
-FOLDED_ROWS = 10        # a table with more is folded in Markdown
-HEADING_WIDTH = 14      # characters of a heading on the terminal before it is broken, where figures are narrower
+FOLDED_ROWS = 10        # larger tables are folded in Markdown
+HEADING_WIDTH = 14      # characters of a heading on the terminal before it wraps, where figures are narrower
 
 
 @dataclass
@@ -61,19 +61,19 @@ class Table:
             drawn.add_column(Text(heading), justify="left" if words else "right", no_wrap=not words,
                              min_width=min(widest, HEADING_WIDTH))
         for row in rows:
-            drawn.add_row(*map(Text, row))      # as they are: "[...]" is no mark-up
+            drawn.add_row(*map(Text, row))      # verbatim: "[...]" is no mark-up
         return drawn
 
 
 def printable(text):
-    """Text from a record or a target as a terminal may get it: what would steer the terminal is written out."""
+    """Text from a record or a target, safe for a terminal: control characters are escaped."""
     return "".join(character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1]
                    for character in text)
 
 
 def number(value, digits=3):
-    """A figure with so many significant digits, thousands apart; a dash for none. One that is not the same in all
-    layouts and seeds: its median, and its interval in brackets unless that is narrower than the last digit."""
+    """A figure with so many significant digits, thousands separated; a dash for none. If it varies over layouts and
+    seeds: its median, and its interval in brackets unless that is narrower than the last digit."""
     if value is None:
         return "-"
     if isinstance(value, Samples):
@@ -84,7 +84,7 @@ def number(value, digits=3):
 
 
 def places(value, digits):
-    """Decimals with which a figure has so many significant digits."""
+    """The number of decimals for so many significant digits."""
     decimals = digits
     while decimals and abs(value) >= 10 ** (digits - decimals):
         decimals -= 1

@@ -19,7 +19,7 @@ from pathlib import Path
 from sim.results import record
 
 NAMES = ("runs", "harts", "results", "locks", "lock_sites", "interrupts", "wires")
-TEXT = ("failure", "reason")        # text, also where all of it is missing
+TEXT = ("failure", "reason")        # text, also if all values are missing
 
 
 def rows(records):
@@ -70,7 +70,7 @@ def apart(row, taken):
 
 
 def flat(value, prefix=""):
-    """A nested dictionary as one: names joined with `_`. What is counted by number, or empty, stays together."""
+    """A nested dictionary as one: names joined with `_`. Counts by number, and empty ones, stay together."""
     row = {}
     for name, inner in value.items():
         if isinstance(inner, dict) and inner and not all(map(is_key, inner)):
@@ -81,7 +81,7 @@ def flat(value, prefix=""):
 
 
 def arrow(rows):
-    """Rows as an Arrow table; a column that is not of one kind becomes text."""
+    """Rows as an Arrow table; a column of mixed kinds becomes text."""
     import pyarrow
     columns = list(dict.fromkeys(name for row in rows for name in row)) or ["id"]
     made = {}
@@ -137,7 +137,7 @@ def write(directory, records):
 
 
 def collect(directory):
-    """Writes records.jsonl and the tables from the single records, and gives what `record.read` gives."""
+    """Writes records.jsonl and the tables from the single records, and returns the result of `record.read`."""
     experiment, records = record.read(directory)
     write(directory, records)
     record.write_text(Path(directory) / "records.jsonl",

@@ -9,12 +9,12 @@ import hashlib
 
 KIND = "boot"
 CHECKPOINT = "boot.checkpoint"  # in the folder of the boot
-CYCLES = 400_000                # about what the kernel takes to come up on one hart
+CYCLES = 400_000                # about the kernel's boot time on one hart
 
 
 def of(run):
-    """The boot of a run that has a `checkpoint`: the same for all that differ in their pokes and nodes only. One
-    machine boots; nodes are made of it."""
+    """The boot of a run that has a `checkpoint`: the same for all that differ only in their pokes and nodes. One
+    machine boots; nodes are made from it."""
     shared = repr((run.target, run.bootargs, run.seed, run.console_baud, run.input_bytes, run.disk, run.frames,
                    run.flow, run.checkpoint, run.parameters.get("baud")))
     name = hashlib.sha256(shared.encode()).hexdigest()[:8]
@@ -28,7 +28,7 @@ def goes_on(run):
 
 
 def arguments(run):
-    """What the simulator is told beside what it would be told to do all of the run."""
+    """The simulator's arguments in addition to those of the whole run."""
     if not run.checkpoint:
         return []
     if run.kind == KIND:
@@ -37,14 +37,14 @@ def arguments(run):
 
 
 class Boots:
-    """Which boots are under way, and which runs wait for them."""
+    """The boots under way, and the runs that wait for them."""
 
     def __init__(self):
         self._waiting = {}      # identity of a boot under way -> runs
         self._ended = {}        # identity of a boot -> None, or why it failed
 
     def wait(self, run):
-        """Lets a run wait for its boot; gives the boot if it is still to be begun, else None."""
+        """Lets a run wait for its boot; returns the boot if it has to be started, else None."""
         boot = of(run)
         begun = boot.id in self._waiting
         self._waiting.setdefault(boot.id, []).append(run)
@@ -59,6 +59,6 @@ class Boots:
         return self._ended[of(run).id] if goes_on(run) else None
 
     def ended(self, boot, failure):
-        """The boot has ended, with one line why it `failure`d or None: gives the runs that waited."""
+        """The boot has ended, with one line on its `failure` or None: returns the runs that waited."""
         self._ended[boot.id] = failure
         return self._waiting.pop(boot.id, [])

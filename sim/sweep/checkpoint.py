@@ -11,8 +11,8 @@ class CheckpointError(ValueError):
 
 
 def header(path):
-    """What a checkpoint says of itself: its simulator's `fingerprint`, `harts`, `cycle` (the next one to simulate), and
-    the SHA-256 of its `image`, how many `nodes`. CheckpointError if the file is none, OSError if it cannot be read."""
+    """A checkpoint's header: its simulator's `fingerprint`, `harts`, `cycle` (the next one to simulate), and the
+    SHA-256 of its `image`, how many `nodes`. CheckpointError if the file is none, OSError if it cannot be read."""
     with open(path, "rb") as file:
         line = file.readline(HEADER_BYTES)
     if not line.startswith(MAGIC) or not line.endswith(b"\n"):

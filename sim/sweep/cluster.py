@@ -22,7 +22,7 @@ CONNECT_S = 10
 
 
 def _is_another_certificate(error):
-    """Whether a connection failed as either end did not know the other's certificate."""
+    """Whether a connection failed as one end did not accept the other's certificate."""
     causes = []
     while error is not None and error not in causes:
         causes.append(error)
@@ -32,7 +32,7 @@ def _is_another_certificate(error):
 
 
 class Cluster:
-    """Where runs are carried out; the methods are those of sim/sweep/local.py."""
+    """Executes runs on a cluster; the methods are those of sim/sweep/local.py."""
 
     def __init__(self, address, plain=False, certificates=None):
         """`address` or file of the scheduler; `plain` and `certificates`: sim/sweep/tls.py."""
@@ -41,7 +41,7 @@ class Cluster:
             cloudpickle.register_pickle_by_value(module)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")     # of versions that differ a little: what matters fails
+                warnings.simplefilter("ignore")     # for slightly different versions: relevant differences fail
                 self.client = Client(address, timeout=CONNECT_S, set_as_default=False, security=security)
         except (OSError, ValueError) as error:
             if security and _is_another_certificate(error):
@@ -56,7 +56,7 @@ class Cluster:
         self.topic = f"interlock-{uuid.uuid4().hex}"
         self.client.subscribe_topic(self.topic, self._heard)
         self.active = {}        # job -> future
-        self.sent = {}          # name and digest of a file that workers miss -> future of its content
+        self.sent = {}          # name and digest of a file that workers lack -> future of its content
         self.said = {}          # run -> cycles
 
     def _heard(self, event):
@@ -70,7 +70,7 @@ class Cluster:
         contents = [self.sent[file.sha256] for file in job.task.files.values() if file.sha256 in self.sent]
         simulate, task, topic, label = remote.simulate, job.task, self.topic, job.run.id
 
-        def carry_out(*contents):       # local: so it goes by value with all that it uses
+        def carry_out(*contents):       # local: so it is sent by value with all that it uses
             return simulate(task, topic, label, *contents)
         self.active[job] = self.client.submit(carry_out, *contents, pure=False, priority=cost,
                                               key=f"{job.run.id}-{uuid.uuid4().hex[:8]}")
@@ -82,7 +82,7 @@ class Cluster:
         for job, future in list(self.active.items()):
             if self.client.status != "running" or future.status == "cancelled":
                 raise RecordError(f"the Dask scheduler at {self.address} has gone")
-            if not future.done():       # lost, too: its worker died with the result, which is made again
+            if not future.done():       # lost, too: its worker died with the result, which is recomputed
                 continue
             del self.active[job]
             try:
@@ -91,7 +91,7 @@ class Cluster:
                 done.append((job, f"its worker died {error.allowed_failures + 1} times, as when memory runs out, the "
                                   f"last one {error.last_worker.address}", None))
                 continue
-            except Exception as error:      # whatever went wrong on the worker: the run failed, the others go on
+            except Exception as error:      # any error on the worker: the run failed, the others continue
                 done.append((job, f"its worker failed: {type(error).__name__}: {error}".splitlines()[0], None))
                 continue
             if "missing" in left:
@@ -114,7 +114,7 @@ class Cluster:
             file = job.task.files[name]
             if file.sha256 not in self.sent:
                 with open(file.path, "rb") as content:
-                    # `bytes` of it: a result that Dask can make again if the worker that has it dies.
+                    # `bytes` of it: a result that Dask can recompute if the worker that holds it dies.
                     self.sent[file.sha256] = self.client.submit(bytes, content.read(), pure=False,
                                                                 key=f"interlock-file-{file.sha256}")
 
@@ -122,13 +122,13 @@ class Cluster:
         return self.said.get(job.run.id, 0)
 
     def state(self):
-        with contextlib.suppress(Exception):        # between two reconnections there is nothing to say
+        with contextlib.suppress(Exception):        # between two reconnections there is nothing to report
             count = sum(info["nthreads"] for info in self.client.scheduler_info(n_workers=-1)["workers"].values())
             return f"{count} at a time" if count else "no worker has come yet"
         return "the scheduler does not answer"
 
     def stop(self):
-        with contextlib.suppress(Exception):        # it may be why we stop
+        with contextlib.suppress(Exception):        # it may be the reason to stop
             self.client.cancel(list(self.active.values()))
             self.client.close(timeout=CONNECT_S)
         self.active.clear()

@@ -21,11 +21,11 @@ from sim.sweep.runner import REPORT_S, Progress, why_failed
 from sim.sweep.worker import MESSAGES, digest_of, end, start
 from support.cache import REPO
 
-CONSOLE_BAUD = 6_000_000    # ten cycles a bit: printing costs little time
+CONSOLE_BAUD = 6_000_000    # ten cycles a bit: printing takes little time
 HANG_CYCLES = 3_000_000
 LEFT_ALONE = 0.25           # the chance of each knob
 USAGE_EXIT_CODE = 2         # of the kernel: a boot argument is wrong
-PANIC = "panic:"            # how the line begins that says why the kernel gave up
+PANIC = "panic:"            # the beginning of the line with the reason of a kernel panic
 LIMIT, HANG = 3, 4          # exit statuses of the simulator
 CONSOLE_LINES = 14          # shown of a failure
 
@@ -34,7 +34,7 @@ CONSOLE_LINES = 14          # shown of a failure
 class Knob:
     """A boot argument that a seed perturbs: from `least` to `most` cycles (`hz`: a second).
 
-    Each magnitude comes as often as any other; where it is `even`, each value.
+    Each magnitude is equally likely; where it is `even`, each value.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Knob:
     even: bool = False
 
     def value(self, seed):
-        """What `seed` makes of it, whatever other knobs there are; None: it is left alone."""
+        """Its value for `seed`, independent of other knobs; None: the default."""
         dice = random.Random(f"{self.name} {seed}")
         if dice.random() < LEFT_ALONE:
             return None
@@ -71,17 +71,17 @@ class ExploreError(Exception):
 
 
 def perturbation(seed, fixed=()):
-    """What `seed` perturbs, boot argument by boot argument, but for those named in `fixed`; nothing for seed 0."""
+    """The perturbed boot arguments of `seed`, except those named in `fixed`; none for seed 0."""
     if not seed:
         return {}
     values = {knob.name: knob.value(seed) for knob in KNOBS if knob.name not in fixed}
     if "hz" in fixed:
-        values.pop("hz.jitter", None)       # it must be less than a period, which is not ours
+        values.pop("hz.jitter", None)       # it must be less than a period, which is fixed by the user
     return {name: value for name, value in values.items() if value is not None}
 
 
 def describe(seed, perturbed):
-    """The lines that say in words what `seed` perturbs."""
+    """The lines that describe what `seed` perturbs."""
     if not seed:
         return ["nothing"]
     lines = [f"{knob.group}: {knob.text.format(perturbed[knob.name])}" for knob in KNOBS if knob.name in perturbed]
@@ -90,7 +90,7 @@ def describe(seed, perturbed):
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """What is explored: a run of the kernel (`run=NAME`) and all that is the same for every seed."""
+    """The subject: a run of the kernel (`run=NAME`) and all that is the same for every seed."""
 
     name: str
     machine: Machine
@@ -100,11 +100,11 @@ class Subject:
     max_cycles: int
 
     def perturbed(self, seed):
-        """What `seed` perturbs of all that the settings leave open."""
+        """What `seed` perturbs, except the given settings."""
         return perturbation(seed, {setting.partition("=")[0] for setting in self.settings})
 
     def words(self, seed):
-        """The boot arguments of one seed, which itself is not among them."""
+        """The boot arguments of one seed, without the seed itself."""
         perturbed = [f"{name}={value}" for name, value in self.perturbed(seed).items()]
         return [f"run={self.name}", *self.settings, *perturbed, f"console.baud={CONSOLE_BAUD}"]
 
@@ -141,7 +141,7 @@ class Trial:
 
 
 class Explorer:
-    """Runs `test` over `seeds`, several at a time, until one fails; the directory `out` keeps what is known."""
+    """Runs `test` over `seeds`, several at a time, until one fails; the directory `out` keeps the results."""
 
     def __init__(self, test, target, seeds, jobs, out):
         self.test = test
@@ -154,7 +154,7 @@ class Explorer:
         self.elapsed_s = 0.0
 
     def execute(self, report):
-        """Runs until all seeds passed or the least that fails is known: no faster simulator can change which it is.
+        """Runs until all seeds passed or the least failing one is known, independent of the simulators' speed.
 
         `report(Progress)` is called several times a second. ExploreError if there is nothing to explore, RecordError.
         """
@@ -181,7 +181,7 @@ class Explorer:
             self._write()
 
     def console(self, seed):
-        """What a failed run printed: from the panic on, else its end."""
+        """The output of a failed run: from the panic on, else its end."""
         path = self.folder(seed) / "console.txt"
         lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
         panic = next((i for i, line in enumerate(lines) if line.startswith(PANIC)), None)
@@ -223,7 +223,7 @@ class Explorer:
                         self.elapsed_s, left)
 
     def _write(self):
-        """explore.json: what was explored, and how each seed ended."""
+        """Writes explore.json: the subject, and how each seed ended."""
         trials = sorted(self.trials, key=lambda trial: trial.seed)
         record.write_json(self.out / "explore.json", {
             "test": dataclasses.asdict(self.test), "image_sha256": digest_of(self.target.image),

@@ -10,8 +10,8 @@ LOCK = ".lock"
 
 @contextlib.contextmanager
 def claimed(directory, new):
-    """Keeps others from writing into a results directory. RecordError in one line if another command does, or if it is
-    to be `new` and holds something. A directory in which nothing was left goes again."""
+    """Locks a results directory for writing. RecordError in one line if another command has it, or if it is to be `new`
+    and holds something. A directory in which nothing was left is removed again."""
     record.make_directory(directory)
     with locked(directory / LOCK, wait=False) as ours:
         if not ours:

@@ -8,7 +8,7 @@ POLL_S = 0.02
 
 
 class LocalPool:
-    """Where runs are carried out. `sim/sweep/cluster.py` has the same methods."""
+    """Executes runs on this machine. `sim/sweep/cluster.py` has the same methods."""
 
     def __init__(self, jobs):
         self.jobs = jobs
@@ -36,10 +36,10 @@ class LocalPool:
         return worker.cycles_said(job.folder)
 
     def state(self):
-        """What there is to say of it beside its runs, in few words; nothing if all is as always."""
+        """Its state beside its runs, in few words; nothing if all is normal."""
         return ""
 
     def stop(self):
-        """Ends all runs under way, giving each time to write what it has."""
+        """Ends all runs under way, giving each time to write its output."""
         worker.end(list(self.active.values()))
         self.active.clear()

@@ -25,9 +25,9 @@ class Item:
     """Something that may be removed."""
 
     kind: str           # of KINDS
-    what: str           # the kind of entry, as a reader knows it
+    what: str           # the kind of entry, for readers
     path: Path
-    used: float         # when last, seconds since the epoch
+    used: float         # last use, seconds since the epoch
     size: int           # bytes on the disk
 
     def remove(self) -> bool:
@@ -41,7 +41,7 @@ class Item:
 
 
 def found(root: Path | None = None) -> list[Item]:
-    """All that there is below `root`, else the build folder, in no order. What vanishes meanwhile is left out."""
+    """All items below `root`, else the build folder, in no order. Those that vanish meanwhile are left out."""
     root = root or build_root()
     items = []
     for kind, what, path in (*_of_cache(root / "cache"), *_of_runs(root / "runs"), *_scratch(root)):
@@ -72,7 +72,7 @@ def _scratch(root: Path) -> Iterator[tuple[str, str, Path]]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What is in a folder but leases, times and locks; nothing if it is not there."""
+    """The content of a folder but leases, times and locks; nothing if it is missing."""
     try:
         return [path for path in folder.iterdir() if path.name not in NO_ENTRIES and not path.name.endswith(".lock")]
     except (FileNotFoundError, NotADirectoryError):
@@ -80,7 +80,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def size_of(path: Path) -> int:
-    """Bytes that a file or a folder takes on the disk."""
+    """The bytes of a file or a folder on the disk."""
     total = 0
     for folder, _, names in os.walk(path):
         for name in (".", *names):
@@ -90,8 +90,8 @@ def size_of(path: Path) -> int:
 
 
 def chosen(items: Sequence[Item], days: float | None, most: float | None, now: float | None = None) -> list[Item]:
-    """Those of `items` to remove: what was not used for so many `days`, and then what was used longest ago, until no
-    more than `most` bytes are left. None: no such limit. Scratch is the first to go, at a day at the latest."""
+    """The `items` to remove: those not used for so many `days`, and then the least recently used, until at most `most`
+    bytes are left. None: no such limit. Scratch goes first, after a day at the latest."""
     now = time.time() if now is None else now
     order = sorted(items, key=lambda item: (item.kind != SCRATCH, item.used, str(item.path)))
     left = sum(item.size for item in items)

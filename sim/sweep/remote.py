@@ -18,8 +18,8 @@ SAY_S = 1.0
 def simulate(task, topic, label, *contents):
     """Carries out `task` on this worker; `contents` are files that some worker missed before.
 
-    Gives {"missing": names} when a file is not here with the content that is wanted, else {"status", "files", "host"}.
-    Says how far it is with events on `topic`. Ends the simulator when the run is not wanted any more: it was cancelled,
+    Returns {"missing": names} when a file is not here with the required content, else {"status", "files", "host"}.
+    Reports progress with events on `topic`. Ends the simulator when the run is not wanted any more: it was cancelled,
     or its client has gone.
     """
     worker = get_worker()
@@ -51,7 +51,7 @@ def simulate(task, topic, label, *contents):
 
 
 def find(kept, file):
-    """Where this machine has `file` with the content that is wanted; None if nowhere."""
+    """The path at which this machine has `file` with the required content; None if nowhere."""
     here = Path(file.path)
     if here.is_file() and work.digest_of(here) == file.sha256:
         return here
@@ -60,7 +60,7 @@ def find(kept, file):
 
 
 def keep(kept, content):
-    """Keeps a file that was sent along, by its digest, to be found by later runs."""
+    """Keeps a file that was sent, by its digest, for later runs."""
     kept.mkdir(exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=kept, delete=False) as aside:
         aside.write(content)

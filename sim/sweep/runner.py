@@ -25,7 +25,7 @@ from sim.sweep.store import key_of
 from sim.wires import nodes
 from sim.wires.frames import Flood
 
-# What the simulator's exit status means (sim/harness).
+# The meaning of the simulator's exit status (sim/harness).
 OUTCOMES = {
     0: None,
     1: "the target ended with an error",
@@ -42,8 +42,8 @@ NO_MEMORY = "the simulator ran out of memory: fewer --jobs take less, `resume` g
 BASE_SPEED = 1.4e6      # simulated cycles per second of one hart; N harts take about N times as long
 REPORT_S = 0.2
 LEAST_FREE_BYTES = 16384
-STALL_S = 300           # a simulator that stands still for so long is ended: the target's hangs are found before
-LIMIT_FACTOR = 4        # a run that takes so much longer than its estimate is ended
+STALL_S = 300           # a simulator without progress for so long is ended: hangs of the target are found before
+LIMIT_FACTOR = 4        # a run that exceeds its estimate by this factor is ended
 
 
 @dataclasses.dataclass
@@ -53,11 +53,11 @@ class Progress:
     total: int = 0
     done: int = 0
     failed: int = 0
-    cycles: int = 0             # simulated in all, also by runs under way
+    cycles: int = 0             # simulated in all, also by active runs
     elapsed_s: float = 0.0
     left_s: float | None = None
-    reused: int = 0             # taken from runs before
-    state: str = ""             # of where they are carried out, if there is something to say
+    reused: int = 0             # taken from earlier runs
+    state: str = ""             # the pool's state, if there is something to report
 
     @property
     def speed(self):
@@ -67,7 +67,7 @@ class Progress:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """What a run is carried out with: the simulator and the kernel image."""
+    """What executes a run: the simulator and the kernel image."""
 
     simulator: Path
     image: Path
@@ -79,7 +79,7 @@ def cost(run):
 
 
 def build_targets(wanted, build_simulator, build_kernel, report):
-    """Builds the simulator and the image of each `Run.target`; `report(text, done, total)` says how far it is."""
+    """Builds the simulator and the image of each `Run.target`; `report(text, done, total)` shows progress."""
     machines = sorted({machine for machine, *_ in wanted})
     total = len(machines) + len(wanted)
     done = 0
@@ -99,7 +99,7 @@ def build_targets(wanted, build_simulator, build_kernel, report):
 
 
 def image_of(content):
-    """The image that a drive's content names, with its @; it is made if it is not in the cache."""
+    """The image named by a drive's content, with its @; made if it is not in the cache."""
     from sim.images.disks import IMAGES
     return IMAGES[content.removeprefix(IMAGE)]()
 
@@ -111,7 +111,7 @@ def build_images(runs):
 
 
 def task_of(run, files):
-    """What is to be carried out for `run` with `files` (name -> worker.File): simulator, image, perhaps input."""
+    """The task of `run` with `files` (name -> worker.File): simulator, image, perhaps input."""
     arguments = ["{simulator}", "--image", "{image}", "--bootargs", run.bootargs, "--console", "file",
                  "--uart0-baud", str(run.console_baud), "--seed", str(run.seed),
                  "--max-cycles", str(LIMIT_FACTOR * run.cycles + 20_000_000)]
@@ -129,14 +129,14 @@ def task_of(run, files):
     if run.machine.nodes > 1:
         said = run.machine.value
         arguments += nodes.options(said("nodes"), said("nodes_wire"), said("nodes_latency"))
-        if mbits := re.search(r"\bnet\.mbits=(\d+)", run.bootargs):      # a wire has its machines' speed
+        if mbits := re.search(r"\bnet\.mbits=(\d+)", run.bootargs):      # a wire has the speed of its machines
             arguments += ["--ether-mbits", mbits[1]]
     return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1", "--max-stall", str(STALL_S)), files)
 
 
 def why_failed(status, simulated):
-    """What is wrong with a run whose simulator ended with `status` and left `simulated` (its run.json); None if nothing
-    is."""
+    """Why a run failed whose simulator ended with `status` and left `simulated` (its run.json); None if it
+    succeeded."""
     other = f"the simulator died with signal {-status}" if status < 0 else f"the simulator ended with status {status}"
     reason = KILLED if status == -signal.SIGKILL else OUTCOMES.get(status, other)
     node = record.failed_node(simulated)
@@ -145,15 +145,15 @@ def why_failed(status, simulated):
 
 
 def counted_loss(run, simulated):
-    """Whether the target says that it received less because bytes were lost, and counted them."""
+    """Whether the target reports that bytes were lost, and has counted them."""
     results = record.results_of(simulated, run.result) or [{}]
     return bool(results[0].get("overruns", 0) + results[0].get("dropped", 0))
 
 
 def wrong_result(run, simulated, received):
-    """Why the result of a run that ended well cannot be used; None if it can.
+    """Why the result of a successful run cannot be used; None if it can.
 
-    Bytes that were lost and counted are a result of the experiment; bytes that changed or went uncounted are an error.
+    Lost bytes that were counted are a result of the experiment; bytes that changed or were not counted are an error.
     """
     if not record.results_of(simulated, run.result):
         return f"the target printed no @{run.result} line"
@@ -164,7 +164,7 @@ def wrong_result(run, simulated, received):
 
 
 def solve_value(solve, records):
-    """The whole value of `solve["for"]` at which `solve["equals"]` comes out, by the medians over layouts and seeds of
+    """The whole value of `solve["for"]` at which `solve["equals"]` is reached, by the medians over layouts and seeds of
     the results of `records`.
 
     ValueError when there is no such value.
@@ -186,9 +186,9 @@ class Job:
     key: str                # sim/sweep/store.py
     folder: Path
     started: str
-    cost: float = 0.0       # seconds that it is expected to take
-    boot: "Job | None" = None   # what leaves the checkpoint that it goes on from (sim/sweep/boot.py)
-    failure: str | None = None  # one line, when it has ended and not well
+    cost: float = 0.0       # its expected seconds
+    boot: "Job | None" = None   # makes the checkpoint that it resumes from (sim/sweep/boot.py)
+    failure: str | None = None  # one line, if it has failed
 
     def tail(self, lines=8):
         """The last lines of the console, or of the simulator's messages if the console is empty."""
@@ -205,7 +205,7 @@ class Job:
         return []
 
     def messages(self):
-        """The last lines of what the simulator said itself."""
+        """The last lines of the simulator's own messages."""
         path = self.folder / worker.MESSAGES
         return worker.tail(path, 4096).splitlines() if path.is_file() else []
 
@@ -219,7 +219,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """A run that did not end well."""
+    """A failed run."""
 
     id: str
     reason: str
@@ -228,13 +228,13 @@ class Failure:
 
 
 class Interrupted(Exception):
-    """Ctrl-C: what was finished is recorded."""
+    """Ctrl-C: finished runs are recorded."""
 
 
 class Runner:
-    """Runs all that `settings` ask of an experiment into the directory `out`, on the `pool`.
+    """Executes all runs of an experiment with `settings` into the directory `out`, on the `pool`.
 
-    What `store` (None: nothing) has is not run again, unless it shall be done `fresh`: then it must come out the same.
+    Runs in `store` (None: no store) are not run again, unless `fresh`: then the results must be the same.
     """
 
     def __init__(self, experiment, settings, out, pool, clock_hz, store=None, fresh=False, task_of=task_of):
@@ -245,7 +245,7 @@ class Runner:
         self.clock_hz = clock_hz
         self.store = store
         self.fresh = fresh
-        self.task_of = task_of      # what carries a run out: the simulator, unless it is another
+        self.task_of = task_of      # makes a run's task: the simulator's by default
         self.runs = experiment.runs(settings, clock_hz)
         self.solvers = list(experiment.solvers())
         self.failures = []
@@ -256,12 +256,12 @@ class Runner:
         self.boots = boot.Boots()
 
     def targets(self):
-        """The targets of all runs, those too that are still to be solved."""
+        """The targets of all runs, also of those still to be solved."""
         return {run.target for run in self.runs}.union(
             *(self.experiment.solver_targets(kind, self.settings, self.clock_hz) for kind in self.solvers))
 
     def prepare(self, tools, soc):
-        """Makes the results directory and notes there what is asked for."""
+        """Makes the results directory and records the request there."""
         record.make_directory(self.out / "runs")
         self.context = {
             "experiment": self.experiment.name,
@@ -281,7 +281,7 @@ class Runner:
                           self.context | {"runs": [run.id for run in self.runs], "notes": self.notes})
 
     def execute(self, targets, report):
-        """Carries out all runs; `report(Progress)` is called several times a second. Interrupted on Ctrl-C."""
+        """Executes all runs; `report(Progress)` is called several times a second. Interrupted on Ctrl-C."""
         waiting = sorted(self.runs, key=cost)       # taken from the end: the longest first
         active = []
         begin = time.monotonic()
@@ -326,27 +326,27 @@ class Runner:
     def _report(self, report, active, elapsed, total_cost, done_cost, finished_cycles):
         current = {job: self.pool.cycles(job) for job in active}
         worked = done_cost + sum(cost(job.run) * min(1.0, cycles / job.run.cycles) for job, cycles in current.items())
-        # What was taken from before leaves a rounding error of the total, which may be negative.
+        # Reused runs leave a rounding error in the total, which may be negative.
         left = elapsed * (total_cost - worked) / worked if worked > max(0.0, 0.01 * total_cost) else None
         report(Progress(len(self.runs), len(self.records), len(self.failures),
                         finished_cycles + sum(current.values()), elapsed, left, self.reused, self.pool.state()))
 
     def _made(self, name, content):
-        """The file `name` of the sweep, with what `content` gives if it is not there."""
+        """The file `name` of the sweep, filled by `content` if it is missing."""
         path = self.out / name
         if not path.exists():
             record.write_bytes(path, content())
         return path
 
     def _drive(self, run):
-        """The content of the drive of `run`: an image that is made for it, or seeded bytes."""
+        """The content of the drive of `run`: an image made for it, or seeded bytes."""
         content = run.disk.partition(",")[0]
         if content.startswith(IMAGE):
             return image_of(content)
         return self._made(f"disk-{content}-seed{run.seed}.img", lambda: disk_image(run.seed, int(content)))
 
     def _job(self, run, targets):
-        """What is to be done for `run`, its files in place."""
+        """The job of `run`, its files in place."""
         target = targets[run.target]
         paths = {"simulator": target.simulator, "image": target.image}
         if run.input_bytes is not None:
@@ -362,7 +362,7 @@ class Runner:
                 self.digests[path] = worker.digest_of(path)
         files = {name: worker.File(str(path.resolve()), self.digests[path]) for name, path in paths.items()}
         first = self._job(boot.of(run), targets) if boot.goes_on(run) else None
-        if first:       # what the boot is made from stands for its checkpoint, which there need not be
+        if first:       # the boot's inputs identify its checkpoint, which need not exist
             files["checkpoint"] = worker.File(str((first.folder / boot.CHECKPOINT).resolve()), first.key)
         task = self.task_of(run, files)
         return Job(run, task, key_of(task), self.out / "runs" / run.id,
@@ -370,7 +370,7 @@ class Runner:
 
     @staticmethod
     def _ready(job):
-        """The job, that can be started now: the checkpoint that it goes on from is there."""
+        """The job, which can be started now: its checkpoint exists."""
         if job.boot:
             path = job.task.files["checkpoint"].path
             files = job.task.files | {"checkpoint": worker.File(path, worker.digest_of(path))}
@@ -378,11 +378,11 @@ class Runner:
         return job
 
     def _after(self, job):
-        """The runs that can be carried out now that one has ended: those that waited for their boot."""
+        """The runs that can start now that one has ended: those that waited for their boot."""
         return self.boots.ended(job.run, job.failure) if job.run.kind == boot.KIND else []
 
     def _had_before(self, job):
-        """Whether the run needs not be carried out: this directory has it already, or the store."""
+        """Whether the run need not be executed: this directory has it already, or the store."""
         try:
             made = record.read_json(job.folder / "record.json")
         except record.RecordError:
@@ -404,12 +404,12 @@ class Runner:
 
     @staticmethod
     def _is_of(made, job):
-        """Whether what was read as a record is that of this job, ended well; what is not ours is no record."""
+        """Whether content read as a record is this job's, successful; foreign content is no record."""
         return (isinstance(made, dict) and made.get("failure", "") is None and isinstance(made.get("host"), dict)
                 and made["host"].get("key") == job.key)
 
     def _finish(self, job, status, host):
-        """Records an ended run; gives its cycles. `status` is the simulator's, or says why there is none."""
+        """Records an ended run; returns its cycles. `status` is the simulator's, or the reason for none."""
         simulated, reason = self._outcome(job, status)
         received = None
         if job.run.kind != boot.KIND:
@@ -434,7 +434,7 @@ class Runner:
 
     @staticmethod
     def _booted(job):
-        """What the host's part of a record says of the boot that this directory has carried out for the run."""
+        """The entry in the host's part of a record about the boot that this directory has executed for the run."""
         if not job.boot:
             return {}
         try:
@@ -445,7 +445,7 @@ class Runner:
 
     @staticmethod
     def _outcome(job, status):
-        """What the simulator has left (its run.json), and why the run did not end well (None: it did)."""
+        """The simulator's run.json, and why the run failed (None: it did not)."""
         simulated, unreadable = {}, None
         try:
             simulated = record.read_json(job.folder / "run.json")
@@ -464,12 +464,12 @@ class Runner:
         return simulated, reason or unreadable
 
     def _check_room(self):
-        """A full disk makes every run fail: it is said once instead."""
+        """A full disk makes every run fail: this reports it once instead."""
         if shutil.disk_usage(self.out).free < LEAST_FREE_BYTES:
             raise record.RecordError(f"the disk is full: no room left in {self.out}")
 
     def _solve(self):
-        """The runs that follow from results, as soon as all of those are there."""
+        """The runs that depend on results, as soon as all of those are there."""
         ready = []
         for kind in list(self.solvers):
             solve = kind["solve"]

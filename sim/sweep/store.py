@@ -45,15 +45,15 @@ class Store:
         return self.folder / key[:2] / key
 
     def take(self, key, into):
-        """Copies the files of a kept run into a directory and gives when it was started; None if it is not there, or
-        is not what was kept: then it goes, and is made again."""
+        """Copies the files of a kept run into a directory and returns when it was started; None if it is missing, or
+        damaged: then it is removed, and made again."""
         entry = self.entry(key)
         if not entry.is_dir():
             return None
         with self._lock(shared=True):
             kept = self._whole(entry)
             if kept:
-                os.utime(entry)     # when it was used last: sim/sweep/prune.py
+                os.utime(entry)     # its last use: sim/sweep/prune.py
                 copy(kept["files"], entry, into)
                 return kept["started"]
         self.discard(entry)
@@ -61,7 +61,7 @@ class Store:
 
     @staticmethod
     def _whole(entry):
-        """The index of a kept run whose files are what it says; None if they are not, or cannot be read."""
+        """The index of a kept run, whose files match it; None if they do not, or cannot be read."""
         try:
             kept = record.read_json(entry / INDEX)
             whole = isinstance(kept["started"], str) and all(
@@ -74,7 +74,7 @@ class Store:
         """Removes a kept run that is not being taken out."""
         try:
             aside = Path(tempfile.mkdtemp(prefix=".", dir=entry.parent))
-            with contextlib.suppress(FileNotFoundError), self._lock(shared=False):      # another one was faster
+            with contextlib.suppress(FileNotFoundError), self._lock(shared=False):      # another process was faster
                 entry.rename(aside / entry.name)
             shutil.rmtree(aside, ignore_errors=True)
         except OSError as error:
@@ -85,7 +85,7 @@ class Store:
         return locked(self.folder / ".lock", shared)
 
     def keep(self, key, folder, started):
-        """Keeps the run in `folder`; gives None, or one line that says how it differs from the same run before."""
+        """Keeps the run in `folder`; returns None, or one line on its difference from the same run before."""
         entry = self.entry(key)
         if entry.is_dir() and not self._whole(entry):
             self.discard(entry)

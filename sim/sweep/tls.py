@@ -23,7 +23,7 @@ LEAST_LEFT = datetime.timedelta(days=30)    # a certificate lasts for a year
 
 
 class Quoted(Security):
-    """For a batch job's script: dask-jobqueue puts a worker's paths into a line of shell as they are."""
+    """For a batch job's script: dask-jobqueue puts a worker's paths into a line of shell unquoted."""
 
     def get_tls_config_for_role(self, role):
         found = super().get_tls_config_for_role(role)
@@ -31,12 +31,12 @@ class Quoted(Security):
 
 
 def folder_of(folder):
-    """The folder of a certificate: the one that was given, else ours."""
+    """The folder of a certificate: the given one, else ours."""
     return Path(folder or build_root() / "tls").resolve()
 
 
 def security(folder=None, kind=Security):
-    """Dask's Security of the certificate in `folder`, made if there is none that lasts; RecordError in one line."""
+    """Dask's Security of the certificate in `folder`, made if there is no valid one; RecordError in one line."""
     folder = folder_of(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -65,7 +65,7 @@ def _lasts(folder):
 
 
 def options(folder=None):
-    """What `dask scheduler` and `dask worker` are given for it."""
+    """The options of `dask scheduler` and `dask worker` for it."""
     folder = folder_of(folder)
     security(folder)
     return ["--tls-ca-file", str(folder / CERTIFICATE), "--tls-cert", str(folder / CERTIFICATE), "--tls-key",

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-GRACE_S = 10.0          # how long an interrupted simulator may take to write what it has
+GRACE_S = 10.0          # time for an interrupted simulator to write its output
 MESSAGES = "messages.txt"
 
 
@@ -25,11 +25,11 @@ class File:
 
 @dataclass(frozen=True)
 class Task:
-    """A command line. `{simulator}`, `{image}`, ... stand for `files`, `{out}` for the directory of what is left, alone
-    or before a slash or a comma."""
+    """A command line. `{simulator}`, `{image}`, ... stand for `files`, `{out}` for the output directory, alone or
+    before a slash or a comma."""
 
-    arguments: tuple        # what determines the result
-    manner: tuple           # what does not, such as how often progress is said
+    arguments: tuple        # those that determine the result
+    manner: tuple           # those that do not, such as how often progress is reported
     files: dict             # name -> File
 
     def command(self, paths, out):
@@ -52,7 +52,7 @@ def digest_of(path):
 
 
 def start(command, folder):
-    """A process for `command`; what it says goes to messages.txt in `folder`.
+    """A process for `command`; its messages go to messages.txt in `folder`.
 
     It has a session of its own: Ctrl-C on the terminal must reach the runner alone, which then ends the simulators. It
     is killed when its parent dies, however that comes (prctl PR_SET_PDEATHSIG).
@@ -63,7 +63,7 @@ def start(command, folder):
 
 
 def end(processes):
-    """Ends simulators under way, giving each time to write what it has."""
+    """Ends running simulators, giving each time to write its output."""
     for process in processes:
         process.send_signal(signal.SIGINT)
     deadline = time.monotonic() + GRACE_S
@@ -84,7 +84,7 @@ def tail(path, count):
 
 
 def cycles_said(folder):
-    """Cycles simulated so far, as the simulator last said."""
+    """Cycles simulated so far, as last reported by the simulator."""
     try:
         said = re.findall(r"\bcycles?[= ]([\d,]+)", tail(Path(folder) / MESSAGES, 4096))
     except OSError:

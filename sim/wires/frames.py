@@ -10,7 +10,7 @@ US, PEER, BROADCAST = bytes.fromhex("02494c4b0002"), bytes.fromhex("020000000001
 OUR_IP, PEER_IP = 0x0a000002, 0x0a000001
 IP, ARP = 0x0800, 0x0806
 NANOSECONDS = 0xa1b23c4d
-FCS = 1 << 26 | 2 << 28     # in the header's link type: frames have their FCS, of two 16-bit words
+FCS = 1 << 26 | 2 << 28     # in the header's link type: frames have an FCS, of two 16-bit words
 
 
 def checksum(data: bytes) -> int:
@@ -28,7 +28,7 @@ def ethernet(payload: bytes, kind: int = IP, to: bytes = US, source: bytes = PEE
 
 def ipv4(payload: bytes, protocol: int = 1, source: int = PEER_IP, to: int = OUR_IP, number: int = 0, fragment: int = 0,
          options: bytes = b"", length: int | None = None, wrong: int = 0) -> bytes:
-    """An IP packet; `length` another total length than it has, `wrong` added to its checksum."""
+    """An IP packet; `length` a false total length, `wrong` added to its checksum."""
     words = 5 + len(options) // 4
     header = struct.pack(">BBHHHBBHII", 0x40 | words, 0, length if length is not None else 4 * words + len(payload),
                          number, fragment, 64, protocol, 0, source, to) + options
@@ -46,7 +46,7 @@ def echo(number: int, size: int = 56, **ip) -> bytes:
 
 
 def answer(request: bytes) -> bytes:
-    """The frame that has to come back."""
+    """The expected answer."""
     header = 4 * (request[14] & 15)
     length = struct.unpack(">H", request[16:18])[0]
     message = request[14 + header:14 + length]
@@ -71,8 +71,8 @@ def udp(port: int, content: bytes, number: int = 0) -> bytes:
 
 @dataclass(frozen=True)
 class Flood:
-    """Frames at an even pace for a run of an experiment: `count` of them, one each `us` microseconds behind a request
-    for the kernel's address, each with an ICMP or UDP message of `size` bytes, of which 8 are its header."""
+    """Frames at an even rate for a run of an experiment: `count` of them, one every `us` microseconds after a request
+    for the kernel's address, each with an ICMP or UDP message of `size` bytes, 8 of which are its header."""
 
     count: int
     us: int
@@ -143,7 +143,7 @@ def with_fcs(frame: bytes) -> bytes:
 
 
 def pcap(frames, fcs: bool = False) -> bytes:
-    """A file of (microseconds, frame); with `fcs` the frames have theirs, right or wrong."""
+    """A file of (microseconds, frame); with `fcs` the frames have an FCS, right or wrong."""
     content = struct.pack("<IHHIIII", NANOSECONDS, 2, 4, 0, 0, 65535, 1 | (FCS if fcs else 0))
     for microseconds, frame in frames:
         stamp = round(microseconds * 1000)

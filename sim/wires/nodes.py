@@ -14,17 +14,17 @@ def ring(count: int, latency: int) -> list[str]:
 
 
 def switch(count: int, latency: int) -> list[str]:
-    """Wires from each node's Ethernet port to every other one's: what a switch with a port for each does."""
+    """Wires from each node's Ethernet port to every other one's: the topology of a switch with a port for each."""
     return [f"{a}.{ETHER}:{b}.{ETHER}:{latency}" for a in range(count) for b in range(count) if a != b]
 
 
-WIRES = {"serial": ring, "ether": switch}    # by the name that [nodes] wire has (sim/experiments/machine.py)
+WIRES = {"serial": ring, "ether": switch}    # by the name in [nodes] wire (sim/experiments/machine.py)
 
 
 def options(count: int, wire: str = "serial", latency: int = 1000, each: Sequence[str] = (), jobs: int = 1,
             wired: bool = False) -> list[str]:
-    """What the simulator's command line says of `count` nodes; `each` is what differs between them, K:OPTION=VALUE.
-    `wired`: the checkpoint that they go on from has the wires."""
+    """The simulator's arguments for `count` nodes; `each` has the differences between them, K:OPTION=VALUE. `wired`:
+    the checkpoint that they resume from has the wires."""
     words = ["--nodes", str(count), "--jobs", str(jobs)]
     words += [word for text in ([] if wired else WIRES[wire](count, latency)) for word in ("--wire", text)]
     return words + [word for text in each for word in ("--node", text)]

@@ -15,7 +15,7 @@ SPREAD = ("count", "total", "min", "max")
 
 
 def figures(made, hidden=()):
-    """Name -> number, of one record; nothing of the machine that simulated.
+    """Name -> number, of one record; without the figures of the host.
 
     `hidden`: values of parameters that need not match; a word that all lines of a kind share is left out of their names
     if it is one of them, so that the same lines under another scheme, say, have the same names.
@@ -43,7 +43,7 @@ def figures(made, hidden=()):
 
 
 def grouped(rows):
-    """The lines that a target printed, by kind."""
+    """The target's result lines, by kind."""
     kinds = {}
     for row in rows:
         kinds.setdefault(row["result"], []).append(row)
@@ -56,7 +56,7 @@ def numbers(row):
 
 
 def combined(rows):
-    """The numbers of several rows as one: added; of spreads (NAME_count, _total, _min, _max) count, mean and max."""
+    """The numbers of several rows as one: the sums; of spreads (NAME_count, _total, _min, _max) count, mean and max."""
     columns = {}
     for row in rows:
         for name, value in numbers(row):

@@ -12,7 +12,7 @@ from sim.results.page.parts import Grid, Listing, Page, Picture, Section
 from sim.results.plot import Intervals
 from sim.results.table import Table, number
 
-ORDER = ("results", "runs", "harts", "interrupts", "locks")     # what a user asks for first
+ORDER = ("results", "runs", "harts", "interrupts", "locks")     # the most wanted first
 TERMINAL_ROWS = 25
 PLOTTED = 25
 PAGE_ROWS = 4000        # more make a browser slow; the CSV file has all
@@ -24,7 +24,7 @@ ABOUT = (f"B - A, in per cent of A's mean; the interval is of the difference of 
 
 
 class Shown:
-    """What is shown of a `Matching` and its differences; `patterns` choose figures by name ("results*")."""
+    """The view of a `Matching` and its differences; `patterns` choose figures by name ("results*")."""
 
     def __init__(self, a, b, matching, made, patterns=()):
         self.a, self.b, self.matching = a, b, matching
@@ -58,7 +58,7 @@ class Shown:
         return made
 
     def identity(self):
-        """What A and B are, and in what they are not the same."""
+        """Identifies A and B, and their differences."""
         pairs = []
         for chosen in (self.a, self.b):
             samples = sorted({sampling.words(sampling.place(made)) for made in chosen.records})
@@ -105,7 +105,7 @@ class Shown:
                 f"{len(one.a)}/{len(one.b)}", one.verdict]
 
     def tables(self):
-        """For the terminal: what differs, the most telling first."""
+        """For the terminal: the differences, the most significant first."""
         columns, rows = self.by_figure()
         made = [Table("By figure", columns, rows[:TERMINAL_ROWS], more(rows))]
         rows = []
@@ -158,7 +158,7 @@ class Shown:
 
 
 def urgency(one):
-    """Sorts what differs before what may not, results before the rest, great differences before small ones."""
+    """Sort key: certain differences before uncertain ones, results before the rest, large ones before small ones."""
     kind = one.figure.partition(".")[0].partition("[")[0]
     size = abs(one.percent(one.change) or 0)
     return not one.differs, ORDER.index(kind), -size, one.figure, str(one.key)

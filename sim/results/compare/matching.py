@@ -10,9 +10,9 @@ from sim.results.sampling import words as of_sample
 
 @dataclass
 class Matching:
-    """`differ`: (name, its value in A, in B) of what is one thing in all runs of a kind in A and another in B, which is
-    what is compared; `pairs`: parameters -> ({(layout, seed): figures} of A, of B); `alone`: (set, parameters) of runs
-    without a partner."""
+    """`differ`: (name, its value in A, in B) of settings that are constant in all runs of a kind in A and in B, but
+    differ: these are compared; `pairs`: parameters -> ({(layout, seed): figures} of A, of B); `alone`: (set,
+    parameters) of runs without a partner."""
 
     differ: list
     pairs: dict
@@ -20,7 +20,7 @@ class Matching:
 
 
 def parameters(made):
-    """All that says which run it is, but layout and seed."""
+    """All that identifies the run, except layout and seed."""
     fixed = {"experiment": made["experiment"], "kind": made["kind"], "harts": made["harts"], "scheme": made["sync"]}
     named = {name: value for name, value in (made["parameters"] | made["options"]).items()
              if name not in (*AXES, "harts", "sync")}
@@ -28,7 +28,7 @@ def parameters(made):
 
 
 def match(a, b, ignored=()):
-    """The `Matching` of two `Set`s; RecordError if no run of one belongs to a run of the other."""
+    """The `Matching` of two `Set`s; RecordError if no run of one matches a run of the other."""
     differ = apart(a, b)
     for name in ignored:
         if not any(name in parameters(made) for made in (*a.records, *b.records)):
@@ -52,8 +52,8 @@ def kind(named):
 
 
 def apart(a, b):
-    """Kind of runs -> {name: (value in A, in B)} of what is the same in all of them in A, the same in all of them in B,
-    and not the same in both; never the kind itself."""
+    """Kind of runs -> {name: (value in A, in B)} of settings that are constant in A and constant in B, but differ;
+    never the kind itself."""
     found = ({}, {})
     for chosen, kinds in zip((a, b), found, strict=True):
         for made in chosen.records:
@@ -69,7 +69,7 @@ def apart(a, b):
 
 
 def grouped(chosen, differ, ignored):
-    """Parameters -> {(layout, seed): figures}; a run that is there twice counts once, and must be the same twice."""
+    """Parameters -> {(layout, seed): figures}; a duplicate run counts once, and must be identical."""
     groups, first = {}, {}
     for made in chosen.records:
         left_out = {*differ.get(kind(parameters(made)), ()), *ignored}

@@ -21,10 +21,10 @@ class Set:
 
 
 def choose(name, asked):
-    """The `Set` that `asked` means; RecordError in one line if there is none.
+    """The `Set` that `asked` selects; RecordError in one line if there is none.
 
     A path is a results directory, or a folder with several below it. Anything else is a condition on the table `runs`,
-    such as "experiment = 'pic-latency' and seed < 5", or a whole query that gives `directory` and `id`.
+    such as "experiment = 'pic-latency' and seed < 5", or a whole query that returns `directory` and `id`.
     """
     found = from_path(Path(asked)) if is_path(asked) else from_query(asked)
     good = [(directory, made) for directory, made in found if made["failure"] is None]
@@ -50,7 +50,7 @@ def from_path(path):
 
 
 def from_query(asked):
-    """Directory and record of all runs that a condition or query over all results gives."""
+    """Directory and record of all runs selected by a condition or query over all results."""
     sql = asked if asked.lstrip().lower().startswith(("select", "with", "from")) else (
         f"select directory, id from runs where {asked}")
     columns, rows = query.ask(query.connect(), sql)

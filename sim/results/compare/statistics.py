@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 
-# ONE_SAMPLE: not the same, and what a layout or seed does to the difference is not known.
+# ONE_SAMPLE: not the same, and the effect of a layout or seed on the difference is not known.
 SAME, ONE_SAMPLE, DIFFERS, NOISE = "same", "one sample", "differs", "within noise"
 
 
 @dataclass
 class Difference:
     """One figure of runs with the same parameters, in A and in B. `low`, `high`: the interval of B - A, if known.
-    `paired`: both sides have the same samples, and their figures are in the order of them."""
+    `paired`: both sides have the same samples, and list their figures in that order."""
 
     key: tuple
     figure: str
@@ -83,7 +83,7 @@ def judge(made):
 
 
 def welch_or_paired(tested):
-    """Intervals and verdicts of those figures that vary over the samples."""
+    """Intervals and verdicts of the figures that vary over the samples."""
     if not tested:
         return
     from scipy import stats

@@ -12,7 +12,7 @@ GONE = "not finished"
 
 
 def page(report):
-    """The `Page` of a sim.results.report.Report; all of it comes from its records."""
+    """The `Page` of a sim.results.report.Report, made only from its records."""
     summary = report.summary
     main, others = ([table for table in report.tables if table.main is wanted] for wanted in (True, False))
     sections = [
@@ -45,7 +45,7 @@ def grid(table, shown):
 
 
 def comparison_grid(comparison):
-    """With the reason in a column of its own; rows that want one are marked."""
+    """With the reason in a separate column; rows that need one are marked."""
     rows = comparison.entries()
     marks = {index: "unexplained" for index, (_, *row) in enumerate(comparison.rows) if comparison.left_open(*row)}
     columns = ["", f"paper, {comparison.unit}", f"ours, {comparison.unit}", "difference", "reason"]
@@ -53,7 +53,7 @@ def comparison_grid(comparison):
 
 
 def runs_grid(report):
-    """Every run that was asked for, with the parameters that are not the same in all."""
+    """Every requested run, with the parameters that vary."""
     records = {made["id"]: made for made in report.records}
     varied = varied_parameters(report.records)
     columns = ["run", "outcome", "kind", "harts", "scheme", *varied, "cycles", "simulated s", "host s", "digest"]
@@ -86,7 +86,7 @@ def varied_parameters(records):
 
 
 def run_details(made):
-    """What the page shows of one run when it is clicked: name -> text."""
+    """The details that the page shows of a clicked run: name -> text."""
     shown = {"outcome": made["failure"] or "ok", "boot arguments": made["bootargs"],
              "parameters": words(made["parameters"]), "build options": words(made["options"]) or "none",
              "image, SHA-256": made["image_sha256"], "digest": made["run"].get("digest", "-"),
@@ -107,7 +107,7 @@ def words(pairs):
 
 
 def named(label):
-    """A machine as a reader knows it; `label` is that of sim/experiments/machine.py."""
+    """A machine's name for readers; `label` is that of sim/experiments/machine.py."""
     harts, *said = label.split(" ")
     return ", ".join([f"{harts} hart{'s' * (harts != '1')}", *said])
 

@@ -19,10 +19,10 @@ class Grid:
     columns: list
     rows: list
     notes: list = field(default_factory=list)
-    open: bool = True                               # or only its title, until it is clicked
-    wide: tuple = (0,)                              # columns of text, which stand on the left
-    marks: dict = field(default_factory=dict)       # row -> what is particular about it: "failed", "unexplained"
-    details: dict = field(default_factory=dict)     # row -> what a click on it shows, as JSON
+    open: bool = True                               # else only its title, until it is clicked
+    wide: tuple = (0,)                              # columns of text, aligned left
+    marks: dict = field(default_factory=dict)       # row -> its mark: "failed", "unexplained"
+    details: dict = field(default_factory=dict)     # row -> the details that a click shows, as JSON
 
     kind = "grid"
 
@@ -33,7 +33,7 @@ class Grid:
 
 @dataclass
 class Picture:
-    """A plot, with its files to take away."""
+    """A plot, with its files for download."""
 
     plot: Drawing
 
@@ -50,7 +50,7 @@ class Picture:
 
 @dataclass
 class Listing:
-    """Pairs of a name and what it stands for."""
+    """Pairs of a name and its value."""
 
     title: str
     pairs: list
@@ -64,7 +64,7 @@ class Listing:
 
 @dataclass
 class Section:
-    """A heading and what stands below it."""
+    """A heading and the content below it."""
 
     title: str
     parts: list
@@ -76,8 +76,8 @@ class Section:
 
 @dataclass
 class Page:
-    """`question` and `answer` stand on top, then `warnings`, each one line; `attached`: file name -> text that can be
-    taken away."""
+    """`question` and `answer` are on top, then `warnings`, each one line; `attached`: file name -> text for
+    download."""
 
     title: str
     lead: str

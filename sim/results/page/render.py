@@ -17,12 +17,12 @@ def render(page):
 
 
 def data_uri(content, name):
-    """A file's content as an address that holds it."""
+    """A file's content as a data URI."""
     return f"data:{MEDIA_TYPES[name.rpartition('.')[2]]};base64,{base64.b64encode(content).decode()}"
 
 
 def json_inside(value):
-    """JSON that may stand inside a script element."""
+    """JSON that is safe inside a script element."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
 
 

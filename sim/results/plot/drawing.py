@@ -14,10 +14,10 @@ from sim.results import record
 
 SIZE_INCHES = (7.2, 4.5)
 DPI = 120
-MOST_TICKS = 8          # as many different x, such as numbers of harts, are each given a tick
+MOST_TICKS = 8          # up to so many different x, such as numbers of harts, each get a tick
 MARKERS = "osD^vPX*"
 
-# Petroff's ten colours (2021), told apart by colour-blind people too, and readable on white and on black.
+# Petroff's ten colours (2021), distinguishable by colour-blind people too, and readable on white and on black.
 COLOURS = ("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")
 GREY = "#808080"
 
@@ -45,7 +45,7 @@ class Drawing(ABC):
         return self._files
 
     def csv(self):
-        """What the plot shows, as comma-separated values with a heading."""
+        """The plot's data, as comma-separated values with a heading."""
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(self.rows())
         return text.getvalue()
@@ -56,7 +56,7 @@ class Drawing(ABC):
 
     @abstractmethod
     def figure(self):
-        """The interactive plot: `data` and `layout` as plotly.js takes them, without colours of text and ground."""
+        """The interactive plot: `data` and `layout` for plotly.js, without colours of text and background."""
 
     @abstractmethod
     def draw(self, figure):
@@ -93,13 +93,13 @@ def axis(title, log=False, ticks=(), from_zero=False):
 
 
 def symlog(x):
-    """Where a logarithmic axis that has room for 0 puts x: straight up to 1, then one unit a decade."""
+    """The position of x on a logarithmic axis with room for 0: linear up to 1, then one unit a decade."""
     return x if abs(x) <= 1 else math.copysign(1 + math.log10(abs(x)), x)
 
 
 @functools.lru_cache(maxsize=4)
 def colour_scale(name, steps=9):
-    """One of matplotlib's colour maps, as plotly takes it."""
+    """One of matplotlib's colour maps, for plotly."""
     import matplotlib
     from matplotlib.colors import to_hex
     chosen = matplotlib.colormaps[name]

@@ -9,21 +9,21 @@ from sim.results.statistics import Samples
 COLOURS = "YlOrRd"
 ABREAST = 3             # grids side by side
 CELL_INCHES = 0.52
-DARK = 0.55             # above this share of the scale the ground is dark and its number is white
+DARK = 0.55             # above this share of the scale the background is dark and its number is white
 
 
 @dataclass
 class HeatMap(Drawing):
     """A grid for each of `panels`: label -> list of (x, y, value). All share axes, order and colours.
 
-    x and y are settings, numbers or names; numbers are put in order, names stay as they come. A place without a value
+    x and y are settings, numbers or names; numbers are sorted, names stay in order. A place without a value
     stays empty. Of a value that varies over layouts and seeds it shows the median. `log`: colours by decades, with room
     for 0.
     """
 
     x: str                  # with its unit
     y: str
-    value: str              # what the colour says, with its unit
+    value: str              # the quantity that the colour shows, with its unit
     panels: dict
     log: bool = False
 
@@ -45,7 +45,7 @@ class HeatMap(Drawing):
         return [[found.get((x, y)) for x in self._axis(0)] for y in self._axis(1)]
 
     def _shade(self, value):
-        """The place of a value on the scale of colours, not yet from 0 to 1."""
+        """The position of a value on the colour scale, not yet normalised to 0 to 1."""
         return math.log10(1 + value) if self.log else value
 
     def _most(self):

@@ -11,9 +11,9 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross
 @dataclass
 class Plot(Drawing):
     """Lines over one axis. `series`: label -> list of (x, y); `levels`: label -> y of a horizontal line, such as a
-    physical floor. On a logarithmic x there is room for 0. x may be names, which stay in the order they come in. A y
-    that is not the same in all layouts and seeds has a band, its interval. `hollow`: label -> those x whose points are
-    drawn hollow, and `hollow_means` what that says of them."""
+    physical floor. A logarithmic x has room for 0. x may be names, which stay in their order. A y that varies over
+    layouts and seeds has a band, its interval. `hollow`: label -> those x whose points are drawn hollow, and
+    `hollow_means` their meaning."""
 
     x: str                  # with its unit
     y: str
@@ -51,7 +51,7 @@ class Plot(Drawing):
         return any(isinstance(x, str) for points in self.series.values() for x, _ in points)
 
     def _places(self):
-        """Where each x is drawn, and what stands there."""
+        """The position of each x, and its label."""
         if self._named():
             return {x: index for index, x in enumerate(self._xs())}, [*enumerate(map(str, self._xs()))]
         xs = self._xs()

@@ -47,7 +47,7 @@ static volatile uint32_t taken[CONFIG_HARTS], taken_at[CONFIG_HARTS];
 /* Ends the run: ./interlock sim ends with 0 if the code is 0, else with 1. */
 void end(uint32_t code)
 {
-    while (!(UART(SERIAL_LSR) & SERIAL_LSR_TEMT_MASK)) /* what was printed is on the line */
+    while (!(UART(SERIAL_LSR) & SERIAL_LSR_TEMT_MASK)) /* all output has left */
         ;
     host_exit_write(code);
     for (;;)
@@ -72,7 +72,7 @@ static void put_number(uint32_t n)
         put(digits[--at]);
 }
 
-/* Each %d of `format` is the next of the numbers. Lines of several harts do not mix. */
+/* Each %d of `format` prints the next number. Lines of several harts do not mix. */
 static void print(const char *format, uint32_t first, uint32_t second)
 {
     while (__atomic_exchange_n(&console_lock, 1, __ATOMIC_ACQUIRE))
@@ -91,7 +91,7 @@ static void print(const char *format, uint32_t first, uint32_t second)
     __atomic_store_n(&console_lock, 0, __ATOMIC_RELEASE);
 }
 
-/* The wire of a hart's timer is up from the time of which `high` is the upper half. */
+/* The wire of a hart's timer is high from the time whose upper half is `high`. */
 static void set_timer(uint32_t hart, uint32_t high)
 {
     WORD(MTIMECMP(hart) + 4) = high;
@@ -125,7 +125,7 @@ static void take_interrupts(uint32_t hart)
 {
     set_timer(hart, NEVER);
     PIC(PIC_SOURCE_AT(SOURCE_TIMER(hart))) = 1 << PIC_SOURCE_PRIORITY_SHIFT | hart << PIC_SOURCE_ROUTE_SHIFT;
-    PIC(PIC_LEVEL) = 0; /* sources of a higher priority are delivered */
+    PIC(PIC_LEVEL) = 0; /* sources of higher priority are delivered */
     PIC(PIC_UNMASK) = SOURCE_TIMER(hart);
     CSR_SET(mie, MIE_EXTERNAL);
     CSR_SET(mstatus, MSTATUS_MIE);
@@ -159,7 +159,7 @@ int main(void)
         while (!ready[hart])
             ;
 
-    PROBE(WINDOW_BEGIN); /* what is counted in run.json begins here */
+    PROBE(WINDOW_BEGIN); /* the counts in run.json begin here */
     for (uint32_t hart = 0; hart < harts; hart++) {
         uint32_t begin = CSR_READ(mcycle); /* the same on all harts */
         set_timer(hart, 0);

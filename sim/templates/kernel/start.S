@@ -26,7 +26,7 @@ start:
     addi t1, a0, 1
     mul t0, t0, t1
     add sp, sp, t0
-    li s0, 0            /* ends the chain of frame pointers, from which flame graphs come */
+    li s0, 0            /* ends the chain of frame pointers, used by flame graphs */
     bnez a0, others
 
     la t0, _bss_start
@@ -35,10 +35,10 @@ start:
     sw zero, 0(t0)
     addi t0, t0, 4
     j 1b
-2:  call main           /* gives the exit code */
+2:  call main           /* returns the exit code */
     call end
 
-others:                 /* wait until hart 0 lets them go on: it does not if there are more than this is made for */
+others:                 /* wait until hart 0 releases them: it does not if there are more than supported */
     la t0, others_may_run
 1:  lw t1, 0(t0)
     beqz t1, 1b
