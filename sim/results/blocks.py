@@ -328,16 +328,21 @@ def publish(block, report, entry, root=REPO):
 
 
 def mark_all(root=REPO, exact=False):
-    """Makes every block of every page show its state; returns name -> state."""
+    """Makes every block of every page show its state; returns name -> state. With `exact`, blocks whose code is the
+    same are fresh from then on: the ledger gets the digest of the sources as they are."""
     entries, states = ledger(root), {}
     for block in load(root).values():
         states[block.name] = state(block, entries.get(block.name), root, exact)
+        if exact and states[block.name] == FRESH:
+            entries[block.name]["sources"] = sources(block, root)
         for page in block.pages:
             path = root / page
             text = path.read_text()
             marked = mark(text, block, entries.get(block.name), states[block.name])
             if marked != text:
                 record.write_text(path, marked)
+    if exact:
+        write_ledger(entries, root)
     return states
 
 

@@ -143,6 +143,7 @@ def test_where_sources_differ_the_code_decides(tree, monkeypatch, now, how):
     assert ("> **Stale.**" in text) == (how == STALE) and "### Rows" in text
     blocks.mark_all(tree, exact=True)
     assert (tree / "docs/page.md").read_text() == text       # said once
+    assert blocks.stale(tree) == (["load"] if how == STALE else [], 1)      # what has been found out is kept
     monkeypatch.setattr(blocks, "code", lambda _: "c0de")
     blocks.mark_all(tree, exact=True)
     assert "**Stale.**" not in (tree / "docs/page.md").read_text()
