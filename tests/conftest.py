@@ -17,9 +17,9 @@ WITHOUT_CLUSTER = {"formal", "hw"}     # folders, except
 WITH_CLUSTER = {"test_device_port.py", "test_disk.py", "test_dram.py"}
 SLOWEST = 5     # files shown of a folder that is over its budget
 # Debugging information is a fifth of an image's cost to compile; only a debugger reads it, and the code is the same.
-# The images of tests and those that commands make under test do without, so that they share what is compiled.
+# The images of tests and of commands under test do without it, so that they share compiled files.
 os.environ["KERNEL_CFLAGS"] = "-g0"
-# As `make test` has it: programs of the Python environment are found however pytest is started.
+# As in `make test`: programs of the Python environment are found however pytest is started.
 os.environ["PATH"] = f"{Path(__file__).resolve().parents[1] / '.venv' / 'bin'}:{os.environ['PATH']}"
 
 

@@ -80,7 +80,7 @@ static void look_at_the_other(const void *deaf)
     while (cycles32() - begin < 20000)
         ;
     kprintf("the other hart %s\n", alive == before || deaf ? "stands" : "still lives");
-    while (deaf && cycles32() - begin < 300000) /* until it wants to print */
+    while (deaf && cycles32() - begin < 300000) /* until the other hart tries to print */
         ;
 }
 

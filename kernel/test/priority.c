@@ -71,7 +71,7 @@ static void in_sections(unsigned low, unsigned middle, unsigned high, uint32_t s
     test_spin(settle);
     priority_expect("after it", CRIT_MASKS_ALL ? "hHmMlL" : "mMlL");
 
-    s = crit_sec_enter(SPL_TTY); /* sections nest: leaving the inner one lets in what the outer does not mask */
+    s = crit_sec_enter(SPL_TTY); /* sections nest: leaving the inner one unmasks what the outer does not mask */
     crit_t inner = crit_sec_enter(SPL_HIGH);
     pic_raise(low | high);
     test_spin(settle);

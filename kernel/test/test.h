@@ -38,7 +38,7 @@ void test_establish(intr_fn *fn);
 /* The same with the highest level no higher than SPL_SCHED, up to which a handler may wake threads. */
 void test_establish_waking(intr_fn *fn);
 
-/* Cycles in which an interrupt raised now has certainly been delivered and `handlers` handlers have run. */
+/* Cycles after which an interrupt raised now has certainly been delivered and `handlers` handlers have run. */
 uint32_t test_settle_cycles(unsigned handlers);
 void test_spin(uint32_t cycles);
 void test_yield(uint32_t cycles); /* yields the hart meanwhile */

@@ -7,8 +7,8 @@
  * delay goes from 0 to `delivery.last` in steps of `delivery.step`, so that the second interrupt of a chain comes at
  * every moment of what the first one sets off.
  *
- * The bound: before the last of three woken threads runs, there are at most three times an interrupt, its
- * wake and a thread switch, each of which takes two accesses to the PIC in sections, six in a handler and one delivery
+ * The bound: the last of three woken threads waits for at most three passes of an interrupt, its wake and
+ * a thread switch, each of which takes two accesses to the PIC in sections, six in a handler and one delivery
  * to another hart.
  */
 #include <generated/csr.h>
@@ -21,7 +21,7 @@
 #define WOKEN TEST_SOURCES
 #define PASS_CYCLES 7000 /* interrupt, wake and switch with cold caches, and all harts contending for main RAM */
 #define PASS_ACCESSES 40 /* to the PIC, with other harts' accesses before them on the link */
-#define FOREVER_PASSES 20 /* after so many times the bound nothing else will wake it */
+#define FOREVER_PASSES 20 /* after so many times the bound the thread will never run */
 #define LONGEST_BEFORE 3000 /* cycles */
 
 static SIMPLE_LOCK_CLASS(wake_class, "test wake", SPL_SCHED);

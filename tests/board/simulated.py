@@ -11,7 +11,7 @@ from sim.board.port import Port
 from sim.model.board import build_board
 from support.cache import REPO
 
-SEED = 3            # of what is booted
+SEED = 3            # of the boot
 SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
 
 

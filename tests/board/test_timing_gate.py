@@ -76,7 +76,7 @@ def test_a_missed_clock_leaves_nothing_to_flash(design, tmp_path):
 
 
 def test_a_design_whose_clock_is_not_held_to_its_rate_does_not_pass_the_gate(design, tmp_path):
-    """The constraint is for another rate than the one that software is told."""
+    """The constraint is for another rate than the one that software gets."""
     slow = design(EASY)
     claimed = Design(**{**vars(slow), "clock_hz": HARD})
     with pytest.raises(ToolError, match="no clock of the design is held to 300 MHz"):

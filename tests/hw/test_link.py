@@ -522,7 +522,7 @@ async def deliveries_jitter_by_their_own_numbers(dut):
             dut.sources.value = 0
             await pic.read("ID")
             await pic.clock.tick(2)
-    # A fall that is late takes a number too.
+    # A late fall draws a random number, too.
     await pic.csr.write("fall_delay", 1)
     await pic.csr.write("seed", 10)
     await pic.clock.tick(2)

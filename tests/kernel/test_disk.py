@@ -123,7 +123,7 @@ def test_seeks_are_skipped_exactly_and_a_checkpoint_goes_on_in_the_midst(tmp_pat
     host = whole.record["host"]
     assert host["skipped_cycles"] > 0.7 * whole.record["cycles"], host
 
-    # Evaluated twice, a cycle takes twenty times as long: those that are skipped are simulated by a run of their own.
+    # Evaluated twice, a cycle takes twenty times as long: a run of its own simulates the skipped ones.
     for name, more in (("all", ["--no-skip"]), ("twice", ["--evaluate-twice"]), ("checked", ["--check-skip"])):
         other = run(tmp_path / name, 1, "spl-pessim", bootargs, disk, more=more)
         assert other.status == 0 and other.record["digest"] == whole.record["digest"], other.report()

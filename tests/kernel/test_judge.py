@@ -13,7 +13,7 @@ THREADS = {"threads": 1, "pipes": 10, "contexts": 1, "locks": 9, "timers": 1, "c
 LEFT_OUT = {"directories", "links", "rename", "sockets", "streams", "times"}       # they take longest
 
 
-# Numbers of processes that have more than 16 bits, and that begin anew.
+# Process ids that have more than 16 bits, and that wrap around.
 @pytest.mark.parametrize("families, harts, sync, first", [
     (FILES, 1, "cli-optim", 2), (PROCESSES, 1, "spl-optim", 2**31 - 100), (THREADS, 2, "cli-optim", 2**15 - 1)],
     ids=["files", "processes", "threads"])

@@ -29,7 +29,7 @@ def stress(folder, harts, seed, rounds, sync, options):
 
 @pytest.mark.parametrize("harts", STRESS)
 def test_stress(tmp_path, harts):
-    """Over the seeds all that can happen did: readers shared, upgrades went through and were lost, attempts failed."""
+    """Over the seeds every case occurred: readers shared, upgrades succeeded and failed, attempts failed."""
     seeds, rounds = STRESS[harts]
     results = [stress(tmp_path / str(seed), harts, seed, rounds, sync, CHECKED[sync])
                for seed, sync in ((seed, SCHEMES[seed % len(SCHEMES)]) for seed in seeds)]
@@ -77,7 +77,7 @@ ALWAYS = {
     "in-soft-interrupt": "mutex mutex A: used at interrupt level",
     "refcount-below-zero": "reference count falls below 0 under lock mutex A",
 }
-# ... and these in one that is built with LOCK_DEBUG. What stands in brackets is a place, with the function's name.
+# ... and these in one that is built with LOCK_DEBUG. The text in brackets is a place, with the function's name.
 WRONG = {
     "simple-again": "lock simple A: the hart takes it again (last locked at simple_again+",
     "mutex-again": "lock mutex A: the thread takes it again (last locked at mutex_again+",

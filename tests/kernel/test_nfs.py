@@ -1,5 +1,5 @@
 """Files of another node (kernel/nfs): programs in a folder that a second node serves from its disk, which the host's
-e2fsck and debugfs look at afterwards. NFS=all has every scheme, the serial kernel and one with a designated hart;
+e2fsck and debugfs check afterwards. NFS=all has every scheme, the serial kernel and one with a designated hart;
 NFS_OPERATIONS=100 does more."""
 
 import json

@@ -81,7 +81,7 @@ def test_threads(tmp_path, harts, sync):
 @pytest.mark.parametrize("sync", SCHEMES)
 @pytest.mark.parametrize("harts", (1, 2))
 def test_late_falls_lose_nothing(tmp_path, harts, sync):
-    """A wire that falls late lets interrupts through that find nothing: kernel and link count as many (test-lost)."""
+    """A wire that falls late causes claims that find nothing: kernel and link count the same (test-lost)."""
     spurious = {}
     for fall in (0, 174, 2000):
         run = boot(tmp_path / str(fall), harts, sync, f"run=test-lost hz=0 rounds=15 link_latency=20 "

@@ -13,7 +13,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "2"))
 
 @pytest.mark.parametrize("sync,harts", list(zip(SCHEMES, (2, 4, 2, 1, 2), strict=True)))
 def test_threads_that_end_at_once(tmp_path, harts, sync):
-    """Without ticks and with many, by turns."""
+    """Without ticks and with many, in turn."""
     n = SCHEMES.index(sync)
     run = boot(tmp_path, harts, sync, f"run=test-user-ends rounds={ROUNDS} hz={(0, 5000)[n % 2]} ram_jitter=9 "
                "lockstat=none", n, options=CHECKED.get(sync) if n % 3 == 0 else None)

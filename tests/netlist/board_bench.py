@@ -20,7 +20,7 @@ from soc.sim import TOP
 from support.cache import cached
 
 HERE = Path(__file__).parent
-PADS = ("sdram_dq",)    # those that the chip drives, too; the pins of the SD card's are never driven: there is none
+PADS = ("sdram_dq",)    # those that the chip also drives; it never drives the SD card's pins: there is no card
 WIDTHS = {"sdram_dq": 16}
 # A netlist is not written to please a linter.
 QUIET = ("-Wno-fatal", "-Wno-lint", "-Wno-style")

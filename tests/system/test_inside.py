@@ -241,8 +241,8 @@ def test_windows_of_a_flame_graph_are_parts_of_the_whole(tmp_path):
 
 
 def calls_in(elf):
-    """Of each function of a program: those that it calls or jumps to, and those that these jump to, which return to it;
-    None if one does so by a pointer."""
+    """For each function of a program: those that it calls or jumps to, and those that these jump to, which return to
+    it; None if one does so by a pointer."""
     said = subprocess.run(["riscv64-unknown-elf-objdump", "-d", "-M", "no-aliases", elf], check=True,
                           capture_output=True, text=True).stdout
     found, jumps, own = {}, {}, ""

@@ -173,7 +173,7 @@ def test_what_is_one_thing_in_a_and_another_in_b_is_what_is_compared(made, tmp_p
 
 
 def test_what_is_compared_need_not_differ_in_other_kinds_of_runs(made, tmp_path):
-    """The costs are those of one scheme in both, the load's scheme is what is compared."""
+    """The costs are those of one scheme in both; the comparison is of the load's scheme."""
     a = only(made, tmp_path / "a", "table5*", "serial-h1-cli-pessim-*")
     b = only(made, tmp_path / "b", "table5*", "serial-h1-spl-optim-*")
     shown = compared(a, b)

@@ -345,7 +345,7 @@ def test_whose_a_variable_is_may_be_told_by_its_use():
     shared = shared_of(text, types)
     assert len(shared.families) == 3
     assert shared.twins[".when_l4_8"] == (".when_l4", 1) and ".in" not in shared.twins
-    # The first hart's stands where the second's ought to.
+    # The first hart's stands in place of the second's.
     assert len(shared_of(text.replace("vlSelfRef.fire_1 +", "vlSelfRef.fire +"), types).families) < 3
 
 

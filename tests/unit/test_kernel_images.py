@@ -199,7 +199,7 @@ def test_a_run_that_there_is_not_is_told_before_anything_is_built():
 @pytest.mark.parametrize("devices, run, missing", [({}, "file-cost", "disks=1"), ({}, "losses", "disks=1 ethers=1"),
                                                    ({"disks": 1}, "losses", "ethers=1")])
 def test_a_run_that_wants_more_devices_says_which(monkeypatch, tmp_path, devices, run, missing):
-    """It is told by the link's `make`, whatever has been compiled."""
+    """The link's `make` tells it, whatever has been compiled."""
     cached = kernel.cached
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / kernel.PROGRAMS).touch()

@@ -101,7 +101,7 @@ def test_one_layout_has_no_interval_and_the_report_says_so(made):
 def test_any_experiment_runs_with_several_seeds_and_reports_over_them(tmp_path):
     bench = Bench(tmp_path)
     runner = bench.runner(*TRIED, "link_latency=0,75,147", "seed=1,2,3", "iterations=500")
-    for run in runner.runs:     # the pair of the middle seed is what is solved from
+    for run in runner.runs:     # the solution is from the pair of the middle seed
         bench.plan[run.id] = {"digest": f"digest {run.id}"}
     runner = bench.run(*TRIED, "link_latency=0,75,147", "seed=1,2,3", "iterations=500", out="several")
     assert not runner.failures

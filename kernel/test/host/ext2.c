@@ -1223,7 +1223,7 @@ HOST_TEST(sync_writes_open_files)
     vrele(vp);
 }
 
-/* What is on the device, without what is only in buffers. */
+/* The device's contents, without what is only in buffers. */
 static const uint8_t *on_disk(const struct ext2 *fs, uint32_t block)
 {
     return disk + (size_t)block * fs->block_size;

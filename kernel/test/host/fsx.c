@@ -40,7 +40,7 @@ void flock_end(struct file *f)
     (void)f;
 }
 
-#define DISK_SIZE (2304u << 10) /* a journal wants more than 2 MiB */
+#define DISK_SIZE (2304u << 10) /* a journal needs more than 2 MiB */
 #define MOST 300000u /* bytes of the file */
 #define PIECE 20000u /* bytes of an operation */
 #define BUFFER 0x20000000u /* of the program */

@@ -1898,7 +1898,7 @@ static void more_comes(void)
     }
     uint32_t room = last.ack + last.window - PEER(1 + came);
     CHECK(room); /* a thread that waits for more has announced room for it */
-    while (room && came < comes) { /* all of which is filled */
+    while (room && came < comes) { /* fills all of it */
         uint32_t n = comes - came < 700 ? comes - came : 700;
         n = n < room ? n : room;
         say(A, PEER(1 + came), US(1), n);

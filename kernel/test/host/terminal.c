@@ -594,7 +594,7 @@ HOST_TEST(each_flag_of_output_and_of_the_line)
         use(&t);
         CHECK_EQUAL(terminal_write(&tty, "a\nb", 3), 0);
         check_line(flags == 3 ? "a\r\nb" : "a\nb");
-        CHECK_EQUAL(modes_now().cflag, USER_CS8 | USER_CREAD); /* whatever is asked for */
+        CHECK_EQUAL(modes_now().cflag, USER_CS8 | USER_CREAD); /* whatever the caller asks for */
     }
 }
 

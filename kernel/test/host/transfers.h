@@ -10,9 +10,9 @@
  *   no file is changed except the operation's
  *
  * A new operation is a line of `operations`: its name, what it does, and what is done before, with the cache then
- * empty, or (`warm`) full, with delayed blocks. `parts`: a file of which only some may have been
+ * empty, or (`warm`) full, with delayed blocks. `parts`: a file of which only a part may have been
  * written, cut or added.
- * `fails`: some case is known to fail; the test then looks for one that fails, and reports when all pass: then
+ * `fails`: some case is known to fail; the test then searches for one that fails, and reports when all pass: then
  * remove the mark.
  *
  * EXT2_TRANSFERS in the environment: all cases, not some of them, of the operations whose names begin with it ("all":

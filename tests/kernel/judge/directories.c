@@ -75,7 +75,7 @@ static void streams(void)
     SHOW_POINTER(fdopendir(-1));
 }
 
-/* Each name that is there all the time is read once, whatever comes and goes meanwhile. */
+/* Each name that exists all the time is read once, whatever others are made and removed meanwhile. */
 static void changed_while_read(void)
 {
     for (unsigned way = 0; way < 4; way++) {
@@ -113,7 +113,7 @@ static void changed_while_read(void)
         snprintf(what, sizeof what, "way %u", way);
         SHOW_AS(what, wrong);
     }
-    DIR *d = opendir("."); /* all that is read is removed */
+    DIR *d = opendir("."); /* removes all names that it reads */
     unsigned left = 0;
     for (struct dirent *e; (e = readdir(d));)
         if (e->d_name[0] != '.')

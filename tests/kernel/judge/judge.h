@@ -142,7 +142,7 @@ static inline void judge_begin(int argc, char **argv)
     }
 }
 
-/* To the family's own folder, from wherever a call that should have failed has led. */
+/* Returns to the family's own folder, from wherever a call that should have failed has led. */
 static inline void judge_home(void)
 {
     if (fchdir(judge_folder)) {

@@ -120,7 +120,7 @@ static void inherited(void)
     close(ends[1]);
 }
 
-/* Waits, which a signal interrupts, or begins anew. */
+/* Waits, which a signal interrupts, or which restart after it. */
 static void waits(void)
 {
     for (int restarts = 0; restarts < 2; restarts++) {

@@ -346,7 +346,7 @@ static void *thread(void *argument)
         pthread_mutex_unlock(&mutex);
         free(malloc(i)); /* takes the C library's lock */
     }
-    for (unsigned i = 0; i < 5; i++) { /* by turns */
+    for (unsigned i = 0; i < 5; i++) { /* in turn */
         pthread_mutex_lock(&mutex);
         while (turn % THREADS != me)
             pthread_cond_wait(&changed, &mutex);
