@@ -31,7 +31,7 @@ and a hart waits for each load and store it makes there, except for stores to th
 COSTS = """
 The path is how a hart gets there: `memory`, the cluster's ports to main RAM; `bus`, the Wishbone bus that all harts
 share; `hart`, a private port of each hart. Cycles are those of a load until its value can be used and of a store until
-the next instruction, where nobody else is in the way; in cached memory, of a hit, and of a load that misses. They are
+the next instruction, without contention from others; in cached memory, of a hit, and of a load that misses. They are
 measured with all latencies at their reset values of the default build: main RAM's reads take `ram_read_latency` = 8
 cycles more than they could, and the interrupt controller's accesses `link_read_latency` or `link_write_latency` = 0.
 """

@@ -27,8 +27,8 @@ class HostPort(LiteXModule):
         self.blob_length = CSRStorage(32, description="Its length in bytes. **A write has it copied out** as it is "
             "then: stores before it need a fence.")
         self.node = CSRStorage(32, description="Which of several machines this is: its number, from 0, in bits 0 to "
-            "15, and how many there are in bits 16 to 31. Whoever runs the target writes it from outside; 0: nobody "
-            "has.")
+            "15, and how many there are in bits 16 to 31. The host that runs the target sets it from outside; 0: not "
+            "set.")
 
         # # #
 

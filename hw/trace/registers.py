@@ -27,7 +27,7 @@ def buffer_map(depth):
     return RegisterMap("Trace buffer", RECORD_BYTES * depth, "The records kept, oldest first.", (
         words("CYCLE_LOW", 0x0, "Low half of the cycle in which the store was accepted."),
         words("CYCLE_HIGH", 0x4, "High half of it."),
-        words("SOURCE", 0x8, "What was logged, and by whom.", (
+        words("SOURCE", 0x8, "What was logged, and by which hart.", (
             Field("EVENT", 0, 10, "The event number."),
             Field("HART", 16, 4, "The hart that stored."))),
         words("ARGUMENT", 0xc, "The word stored; bytes that a narrower store left out are 0."),

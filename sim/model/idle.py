@@ -108,7 +108,7 @@ def _members(root: Path) -> dict[str, int]:
         elif other := OTHER.match(line):
             members[other[1] or other[2]] = 0
         elif line.strip() not in ("", "struct {", "};", FRONT) and not line.strip().startswith("//"):
-            raise BuildError(f"{root.name}: nobody knows what {line.strip()!r} is, so idle cycles cannot be told: "
+            raise BuildError(f"{root.name}: unknown declaration {line.strip()!r}, so idle cycles cannot be detected: "
                              "sim/model/idle.py was made for another Verilator")
     return members
 

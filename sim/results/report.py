@@ -84,7 +84,7 @@ def board_table(summary):
     """The table on boards in a report of runs on one; None if there are none."""
     if not summary.get("boards"):
         return None
-    notes = ["Nobody watches a board from outside. What only the simulator can see is missing: sections and primitives "
+    notes = ["No observer watches a board from outside. What only a simulator sees is missing: sections and primitives "
              "as they retire, wires to handlers, a run's exact length, the digest."]
     if summary["unseen"]:
         notes.append("Without figures for that reason, their records are there: " + ", ".join(summary["unseen"]) + ".")

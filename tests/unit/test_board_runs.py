@@ -73,7 +73,7 @@ def test_an_experiment_leaves_records_and_the_same_report(experiment, tmp_path, 
     said = capfd.readouterr().out
     assert "What was done" in said and "Carried out on a board" in said
     assert "far end, 2 harts, 60 MHz, build 0123456789abcdef" in said
-    assert "Nobody watches a board from outside" in (out / "report.md").read_text()
+    assert "No observer watches a board from outside" in (out / "report.md").read_text()
     assert (out / "report.html").exists() and (out / "tables/interrupts.parquet").exists()
 
 

@@ -81,7 +81,7 @@ def test_a_register_that_is_not_there(register, tmp_path):
 
 
 def test_a_member_that_nobody_knows(tmp_path):
-    with pytest.raises(BuildError, match="root.h: nobody knows what 'VlNew top__DOT__x;' is"):
+    with pytest.raises(BuildError, match="root.h: unknown declaration 'VlNew top__DOT__x;'"):
         table(tmp_path, [], HEADER.replace("CData/*7:0*/ top__DOT__sum;", "VlNew top__DOT__x;"))
 
 

@@ -67,7 +67,7 @@ class RemotePIC(LiteXModule):
     def add_registers(self):
         self.status = CSRStatus(fields=[
             CSRField("joined", 1, description="The controller answers."),
-            CSRField("down",   1, description="Nobody answers: loads give 0x7fffffff, stores are dropped."),
+            CSRField("down",   1, description="No controller answers: loads give 0x7fffffff, stores are dropped."),
             CSRField("wrong",  1, description="The other chip answers, but is of another version or has fewer harts."),
         ], description="State of the wires to the controller.")
         self.chip_clock   = CSRStatus(32, description="Clock of the controller's chip in Hz: its counters of waits are "

@@ -116,7 +116,7 @@ class Report {
     {
         auto its = holds.find(lock);
         if (its == holds.end())
-            return "held by nobody";
+            return "held by no thread";
         std::string text;
         for (const LockWatch::Hold &hold : its->second) {
             text += (text.empty() ? "held by " : " and ") + inspector.thread(watch.thread(hold.thread));
