@@ -15,7 +15,7 @@ PHASE_BITS = 16
 
 
 class PinnedPIC(ABC):
-    """Mix-in, in front of a SoC: `pic_pads` says where the wires to the controller's chip are."""
+    """Mix-in, in front of a SoC: `pic_pads` gives the wires to the controller's chip."""
 
     def make_link(self, *parameters, **times):
         return PinLink(*parameters, **times)
@@ -29,10 +29,10 @@ class PinnedPIC(ABC):
 
 
 class OtherClock(LiteXModule):
-    """Clock domain `pic`, whose rising edges lie between those of `sys`, at a rate that has no phase to it.
+    """Clock domain `pic`, whose rising edges are between those of `sys`, at a rate without a fixed phase.
 
-    To logic without delays a clock is nothing but the order of its edges among the other's, so this is any slower clock
-    of that rate."""
+    To logic without delays a clock is only the order of its edges among the other's, so this stands for any slower
+    clock of that rate."""
     def __init__(self):
         self.cd_fall = ClockDomain(reset_less=True)
         self.cd_pic  = ClockDomain()

@@ -43,7 +43,7 @@ static void expect(unsigned hart, const char *what, uint32_t found, uint32_t wan
     wrong[hart].what = what;
 }
 
-/* Waits for all; `meetings` counts the caller's. A hart whose wait times out goes on, and so do all from then. */
+/* Waits for all; `meetings` counts the caller's. A hart whose wait times out continues, and so do all from then. */
 static void meet(unsigned *meetings)
 {
     uint32_t start = cycles(), wanted = ++*meetings * crowd;

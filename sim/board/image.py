@@ -19,9 +19,9 @@ class ImageError(Exception):
 def pieces(path, bootargs, ram_bytes, feed=b""):
     """The content for main RAM: pairs of address and bytes, with the boot arguments. ImageError.
 
-    What the file only reserves (.bss, .noinit) is not there, though the linker may have filled it up: an image clears
-    itself what it wants cleared. `feed`: bytes that the board's line player brings to the data line; they go where the
-    image's symbol FEED is.
+    Sections that only reserve memory (.bss, .noinit) are left out, though the linker may have filled them: an image
+    clears its own memory. `feed`: bytes that the board's line player plays into the data line; they go to the image's
+    symbol FEED.
     """
     try:
         with open(path, "rb") as file:

@@ -59,7 +59,7 @@ def trace_of(content):
     records = []
     for low, high, where, argument in zip(*(words[i::RECORD_BYTES // 4] for i in range(4)), strict=True):
         if not low | high | where | argument or where == NOBODY:
-            break       # behind the last record; behind the buffer
+            break       # after the last record; beyond the buffer
         records.append(Trace(high << 32 | low, source["HART"].get(where), source["EVENT"].get(where), argument))
     return records
 

@@ -25,7 +25,7 @@ class GroupedCommand(typer.core.TyperCommand):
 
 
 def _titled(annotation, title):
-    """An Annotated type whose option stands in the section `title`."""
+    """An Annotated type whose option is in the section `title`."""
     kind, option, *rest = typing.get_args(annotation)
     option = copy.copy(option)
     option.rich_help_panel = title

@@ -36,7 +36,7 @@ def _run(*command: str | Path):
 
 def ext2_image(files: Mapping[str, bytes | Path], kilobytes: int, inodes: int) -> Path:
     """An image of so many KiB in blocks of 1 KiB with `files`, by their paths in it; a path that ends in `/` is an
-    empty folder. What lies in a folder `bin` may be executed. DiskError if it does not fit, or there are no
+    empty folder. Files in a folder `bin` are executable. DiskError if it does not fit, or there are no
     e2fsprogs."""
     inputs: dict[str, Input] = {f"file {name}": content for name, content in files.items()}
     inputs |= {"size": f"{kilobytes} {inodes}", "how": Path(__file__)}

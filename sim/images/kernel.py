@@ -150,7 +150,7 @@ def _keep(out: Path, kept: Callable[[Path], bool]):
 
 
 def _headers(soc: SoCArtifacts) -> dict[str, Input]:
-    """The generated headers as the kernel sees them, by name: without what tells how many harts there are."""
+    """The generated headers as the kernel sees them, by name: without those that depend on the number of harts."""
     found: dict[str, Input] = {path.relative_to(soc.include).as_posix(): OF_HARTS.sub("", path.read_text())
                                for path in sorted(soc.include.rglob("*.h"))}
     return found | {"generated/boot.h": boot_header(), "generated/schemes.h": schemes_header(),

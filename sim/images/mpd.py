@@ -27,7 +27,7 @@ def uses_vms(made: str) -> bool:
 # The language's integers wrap around.
 FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-Wall", "-Wno-unused-label", "-Wno-overflow",
          "-Wno-tautological-compare", "-Wno-address", "-Wno-unused-value", "-Wno-infinite-recursion", f"-I{RUN_TIME}")
-# Frames have room for what is pushed, too: the checks of stacks look at a procedure's beginning only.
+# Frames have room for pushed arguments, too: stacks are checked only at a procedure's beginning.
 HOST_COMPILER, HOST_FLAGS = "gcc", ("-maccumulate-outgoing-args",)
 
 
@@ -59,7 +59,7 @@ def _flags(back_end: str, host: bool, threads: int = 1) -> tuple[str, ...]:
 
 
 def _padded(text: str, placing: int) -> str:
-    """The program with so much code and data in front of it that all lies elsewhere in the caches. The linker keeps
+    """The program with padding before its code and data, so that it has another place in the caches. The linker keeps
     sections with the flag R, though nothing refers to them."""
     before = (f".section .text.placing,\\\"axR\\\"\\n.zero {placing * 668}\\n"
               f".section .data.placing,\\\"awR\\\"\\n.zero {placing * 1356}\\n.text")

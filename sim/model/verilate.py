@@ -205,12 +205,12 @@ def _linked(folder: Path, made: dict, objects: Sequence[Path], more: Sequence[st
 
 
 def _watched(work: Path, made: dict, code: str, members: str) -> Watched:
-    """What is active in the model while it works: the code and the header are of one that tells."""
+    """The activity of the working model: the code and the header are those of an instrumented one."""
     folder = _copied(work, "watched")
     (folder / f"V{TOP}___024root.h").write_text(members)
     (folder / SOURCE).write_text(code)
     paths = [Path(path) for kind, paths in made["sources"].items() if kind not in ("deps", "edge") for path in paths]
-    copies = [folder / path.name for path in paths]   # but for those that come with Verilator
+    copies = [folder / path.name for path in paths]   # except those that come with Verilator
     sources = [copy if copy.exists() else path for copy, path in zip(copies, paths, strict=True)]
     others = [path for path in sources if not path.is_relative_to(folder)]
 
@@ -223,9 +223,9 @@ def _watched(work: Path, made: dict, code: str, members: str) -> Watched:
 
 
 def _edge(made: dict) -> list[str]:
-    """What Verilator's `eval_nba` calls, if it is that of a design with one clock: nothing but calls under one trigger.
+    """The functions that Verilator's `eval_nba` calls, if the design has one clock: only calls under one trigger.
 
-    `eval()` itself looks at every input and every trigger twice a cycle, and computes what follows from the inputs."""
+    `eval()` itself tests every input and every trigger twice a cycle, and computes what follows from the inputs."""
     text = "".join(Path(path).read_text() for path in made["sources"]["classes_fast"])
 
     def body(function: str) -> str:

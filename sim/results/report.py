@@ -34,7 +34,7 @@ def fit_line(points):
 
 
 def solve_line(points, y):
-    """The x at which the line through the two points whose y lie nearest to `y` reaches it; ValueError if none does.
+    """The x at which the line through the two points with y nearest to `y` reaches it; ValueError if none does.
 
     Neighbours and not all points: a cost need not be linear down to the smallest x.
     """

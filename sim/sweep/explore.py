@@ -67,7 +67,7 @@ KNOBS = (
 
 
 class ExploreError(Exception):
-    """The exploration cannot go on; the text is one line."""
+    """The exploration cannot continue; the text is one line."""
 
 
 def perturbation(seed, fixed=()):

@@ -403,7 +403,7 @@ static int status_of_parser(enum llhttp_errno error)
                                           : 400;
 }
 
-/* No more requests: the answer says so. What still comes is read, as closing with it unread would reset the connection
+/* No more requests: the answer says so. Further input is read, as closing with it unread would reset the connection
  * before the client has the answer. */
 static void refuse(int status)
 {

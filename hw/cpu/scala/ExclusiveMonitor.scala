@@ -9,7 +9,7 @@ import spinal.lib.bus.misc.DefaultMapping
 /** Where LR, SC and AMO of all harts become atomic: one stream of commands, in the order in which memory performs them.
   *
   * A load with `exclusive` reserves its 8 bytes for its hart; any hart's store to them ends the reservation; a store
-  * with `exclusive` is performed only if its hart's reservation still stands (else it goes on with no byte selected).
+  * with `exclusive` is performed only if its hart's reservation still stands (else it passes with no byte selected).
   *
   * An AMO is such a load and store of its own, nothing between, and is retried if the store is not performed. With only
   * that, harts that spin on a lock with AMOs could for ever come between the load and the store of the hart that is to

@@ -69,7 +69,7 @@ class Sender(LiteXModule):
         # # #
 
         self.frame = Signal(HEADER_BITS + BODY_BITS)    # the rest of it, its next symbol on top
-        self.left  = Signal(max=symbols(BODY_BITS + HEADER_BITS, lanes) + 1)    # symbols behind this one
+        self.left  = Signal(max=symbols(BODY_BITS + HEADER_BITS, lanes) + 1)    # symbols after this one
         self.cycle = Signal(max=symbol_cycles)          # of this one
         self.first = Signal()
         self.last  = Signal()

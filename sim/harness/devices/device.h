@@ -55,7 +55,7 @@ class Device {
     // The target has ended: the run goes on until what is in transit has arrived. Then only draining devices run.
     virtual bool drains() const { return false; }
     virtual bool idle() const { return true; } // nothing is in transit
-    virtual uint64_t bits(uint64_t /*count*/) const { return 0; } // their cycles on its line; 0: it is none
+    virtual uint64_t bits(uint64_t /*count*/) const { return 0; } // their cycles on its line; 0: it has no line
 
     // Wires (run/wire.h). Receives a message from one, in the cycle in which it arrives, before its edge; and the first
     // cycle in which the device may send, if the node does nothing before the cycle `first`.

@@ -199,7 +199,7 @@ void Disk::end_at(uint64_t cycle, Status how)
     due = cycle;
 }
 
-// The request that is reached first, of as many as the drive looks at, but none past a flush; nor is one passed over
+// The request that is reached first, of as many as the drive considers, but none past a flush; and none is passed over
 // for ever.
 bool Disk::choose(uint64_t cycle)
 {

@@ -19,8 +19,8 @@ class Model final : public Pins {
     Model();
     ~Model();
 
-    // One clock cycle: rising edge, then the outputs hold what the cycle shows. Inputs set before are seen by the edge.
-    // While they stay as they are, the edge is all there is to compute: Verilator's eval() would look at everything
+    // One clock cycle: rising edge, then the outputs hold what the cycle shows. The edge sees the inputs set before.
+    // While they do not change, only the edge has to be computed: Verilator's eval() would evaluate everything
     // twice.
     void cycle()
     {
@@ -77,7 +77,7 @@ class Model final : public Pins {
     // Every cycle by Verilator's eval(), with both edges: slower, to check the fast way against.
     void evaluate_twice() { inputs_changed = twice = true; }
 
-    // From now on, until it is told otherwise. Throws Failure if the file cannot be written, or in a build without
+    // Takes effect until the next call. Throws Failure if the file cannot be written, or in a build without
     // waves.
     void waves_to(const std::string &path);
     void waves(bool on, uint64_t cycle);

@@ -51,14 +51,14 @@ class Skip {
         }
     }
 
-    // Nothing happens in it before the cycle `sleeps_until`, unless something comes from outside.
+    // Nothing happens in the model before the cycle `sleeps_until`, unless something comes from outside.
     bool asleep() const { return sleep_end != 0; }
     uint64_t sleeps_until() const { return sleep_end; }
 
-    // Leaves cycles out, from `cycle` to some before `to`, which is no later than it sleeps: those in between are to be
-    // simulated, as they bring what follows the counters up to date. A check simulates all, up to `to`, and throws
-    // Failure if it finds a difference; `outside` gives the state of all that stands at the model's pins or watches
-    // them.
+    // Skips cycles, from `cycle` to some before `to`, which is no later than the end of the sleep: the rest is to be
+    // simulated, as that updates what follows the counters. A check simulates all, up to `to`, and throws Failure if
+    // it finds a difference; `outside` gives the state of everything outside the model: devices at its pins and
+    // observers.
     template <class Step, class Outside> void wake(uint64_t &cycle, uint64_t to, Step step, Outside outside)
     {
         sleep_end = 0;
@@ -80,10 +80,10 @@ class Skip {
     uint64_t skipped = 0; // cycles
 
   private:
-    static constexpr uint64_t LOOK = 2; // most cycles that a look simulates
+    static constexpr uint64_t LOOK = 2; // the most cycles that one check simulates
     static constexpr uint64_t LEAST = 24; // fewer are faster simulated than skipped
     static constexpr uint64_t EVENT = 4; // what ended a stretch often has its effect within so many cycles
-    static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next close look
+    static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next full check
 
     void give_up(uint64_t cycle)
     {
@@ -123,7 +123,7 @@ class Skip {
     Model &model;
     Idle idle;
     Mode mode;
-    uint64_t next = 0, pause = PAUSE; // the cycle of the next close look
+    uint64_t next = 0, pause = PAUSE; // the cycle of the next full check
     uint64_t sleep_end = 0; // 0: awake
     std::vector<char> before, left_out; // states of a check; of main RAM there is only one, as nothing may write to it
     std::vector<uint8_t> ram_before;

@@ -48,7 +48,7 @@ struct Arguments : Shape {
     uint64_t max_cycles = UINT64_MAX;
     uint64_t sample_cycles = otherwise::SAMPLE_CYCLES;
     uint64_t hang_cycles =
-        UINT64_MAX; // not given: otherwise::HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
+        UINT64_MAX; // not given: otherwise::HANG_CYCLES; with a pseudo-terminal never, as a user may pause
     Moment wave_begin, wave_end, flame_begin, flame_end;
     uint64_t wave_cycles = UINT64_MAX;
     bool quiet = false;

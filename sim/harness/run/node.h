@@ -56,7 +56,7 @@ class Node {
     std::vector<Message> sent; // not saved: the run has taken them
     void deliver(const Message &message, Device &to);
     uint64_t stirs_at() const; // the first cycle in which it may act, if nothing arrives
-    Device *device(const std::string &name); // null: there is none that wires can be attached to
+    Device *device(const std::string &name); // null: no such device that wires can be attached to
     void begin_wire(Device &from, unsigned wire, uint64_t latency);
 
     // The run's part in it.
@@ -150,7 +150,7 @@ class Node {
 
     std::vector<Device *> devices; // those, in the order in which they are called in a cycle
 
-    // Not saved, but made anew. Of what the devices want, what the clock loop looks at: the first of each, and all
+    // Not saved, but recomputed. The devices' requests, as the clock loop reads them: the earliest of each, and all
     // pins.
     Device::Wants wants;
     uint64_t slept_to = 0; // the model is at `cycle`, and does nothing in the cycles up to here

@@ -229,7 +229,7 @@ void Run::advance(uint64_t limit)
             node->advance(limit); // it waits: this only updates its time
 }
 
-// The nodes that have something to do before they reach what bounds them. A shuffled run leaves some of them for later.
+// The nodes with something to do before they reach their bound. A shuffled run leaves some of them for later.
 std::vector<size_t> Run::to_serve(const std::vector<uint64_t> &limits, const std::vector<uint64_t> &stirs,
                                   uint64_t limit)
 {

@@ -84,7 +84,7 @@ bool LockWatch::miss(Attempts &open, uint32_t lock, uint64_t cycle)
     if (!attempt)
         return false;
     if (!attempt->missed)
-        attempt->missed_at = cycle; // it may miss again after it has slept: the wait goes on
+        attempt->missed_at = cycle; // it may miss again after it has slept: the wait continues
     attempt->missed = true;
     return class_of(lock).spins;
 }
@@ -95,7 +95,7 @@ void LockWatch::block(Attempts &open, uint32_t lock)
         attempt->blocks++;
 }
 
-// Only now is the lock's class looked up: the atomic access that took it went to memory behind the stores that made it.
+// Only now is the lock's class looked up: the atomic access that took it followed the stores that made it in memory.
 bool LockWatch::acquired(Attempts &open, uint32_t lock, uint64_t thread, uint64_t cycle)
 {
     LockAttempt *found = find(open, lock);

@@ -14,7 +14,7 @@ from sim.model.gating.statements import SELF, Any, all_tokens
 HART = re.compile(r"harts_(\d+)_")
 NUMBERED = re.compile(r"__V(dfg|temp|table)")   # names without information
 NUMBER = re.compile(r"_?\d+")   # the first hart's may be missing
-# How far away the use of a variable may be by which it is told from others: less where that finds none.
+# How far away the use that identifies a variable may be: less if that identifies none.
 ROUNDS = (6, 1, 0)
 
 

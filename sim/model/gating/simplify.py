@@ -157,8 +157,8 @@ def without_copies(statements: Sequence[Any], local: Mapping[str, str],
                    types: Mapping[str, str]) -> tuple[list[Any], dict[str, str]]:
     """The statements without the copies that registers' next values begin with, and the register of each such value.
 
-    Verilator writes `next = register;`, then what changes `next`, then `register = next;`. A value that is remembered
-    from edge to edge is a copy already, if nothing else writes to either."""
+    Verilator writes `next = register;`, then the changes of `next`, then `register = next;`. A value that is kept from
+    edge to edge is a copy already, if nothing else writes to either."""
     writes: dict[str, list[int]] = defaultdict(list)
     reads: dict[str, list[int]] = defaultdict(list)
     for i, one in enumerate(statements):
@@ -191,7 +191,7 @@ def _copied(one: Any, to: str) -> str:
 
 
 def written_once(statements: Sequence[Any]) -> set[str]:
-    """The variables that get a new value once at most whichever branches are taken, whole."""
+    """The variables that are assigned at most once, as a whole, on any path."""
     def most(side: Sequence[Any]) -> Counter[str]:
         counts: Counter[str] = Counter()
         for one in side:
@@ -206,7 +206,7 @@ def written_once(statements: Sequence[Any]) -> set[str]:
 
 
 def written_in_branches(statements: Sequence[Any]) -> set[str]:
-    """The variables that get a new value in branches only, whole each time, however often."""
+    """The variables that are assigned only in branches, as a whole, any number of times."""
     inside: set[str] = set()
     otherwise = {name for one in statements if isinstance(one, Statement) for name in one.names.writes}
 

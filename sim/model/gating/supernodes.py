@@ -25,8 +25,8 @@ BETTER = 0.01
 
 @dataclass
 class Piece:
-    """Units that are carried out together. `active`: a bit for each of the `cycles` watched, of every hart if they
-    share it, which `harts` do, or 1. Costs are those of one of them; names are those of all."""
+    """Units that are executed together. `active`: a bit for each of the `cycles` watched, of every hart if they share
+    it, when `harts` is their number, else 1. Costs are those of one of them; names are those of all."""
 
     units: list[int]
     cost: float
