@@ -84,7 +84,7 @@ def build(
     machine: OnMachine = None,
     waves: Annotated[bool, typer.Option("--waves", help="a simulator that can write waves (slower)")] = False,
 ):
-    """Build a simulator and kernel images, and print where they lie.
+    """Build a simulator and kernel images, and print their paths.
 
     Example:  ./interlock build --harts 2 --sync spl-optim
     """

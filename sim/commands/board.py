@@ -35,7 +35,7 @@ def connected(port, slowdown, baud=MOST_BAUD):
 
 @board.command()
 def hello(port: Port, slowdown: Slowdown = 1, baud: Baud = MOST_BAUD):
-    """Say which board answers, how fast its link is, and whether this tree makes the same; exit status 1 if not.
+    """Print which board answers, its link's speed, and whether this tree builds the same; exit status 1 if not.
 
     Example:  ./interlock board hello --port /dev/ttyUSB0
     """
@@ -58,7 +58,7 @@ def self_test(
     long: Annotated[bool, typer.Option("--long", help="all of main RAM, for minutes")] = False,
     slowdown: Slowdown = 1,
 ):
-    """Have the board's boot ROM test the board; exit status 1 if a test fails.
+    """Run the self-test of the board's boot ROM; exit status 1 if a test fails.
 
     Example:  ./interlock board self-test --port /dev/ttyUSB0 --long
     """
@@ -96,7 +96,7 @@ def boot(
     slowdown: Slowdown = 1,
     baud: Baud = MOST_BAUD,
 ):
-    """Load an image into the board, run it with its console here, and copy out what it leaves.
+    """Load an image into the board, run it with its console here, and copy out its results.
 
     Example:  ./interlock board boot --port /dev/ttyUSB0 --image kernel.elf --bootargs run=hello
     """

@@ -40,7 +40,7 @@ def cluster(
     show: Annotated[bool, typer.Option("--show", help="print the job that would be submitted, and end")] = False,
 ):
     """Start a Dask scheduler here and workers as jobs, print its address for `run --scheduler`, wait for Ctrl-C. They
-    talk over TLS, with a certificate that is made.
+    communicate over TLS, with a generated certificate.
 
     Example:  ./interlock cluster slurm --jobs 8 --cores 16 --memory 16GB --walltime 04:00:00 --queue batch
     """
@@ -73,7 +73,7 @@ def certificates(
     folder: Annotated[Path | None, typer.Argument(help="where it is kept, on a disk that all machines see "
                                                        "(build/tls)")] = None,
 ):
-    """Make the certificate of our Dask clusters, and print what `dask scheduler` and `dask worker` are given for it.
+    """Make the certificate of our Dask clusters, and print the options of `dask scheduler` and `dask worker` for it.
 
     Example:  ./interlock certificates /shared/tls
     Then:     dask scheduler --protocol tls:// $(./interlock certificates /shared/tls)

@@ -16,7 +16,7 @@ def mpd(
     threads: Annotated[int, typer.Option(min=1, max=64, help="of the operating system, that carry processes")] = 1,
     out: Annotated[Path | None, typer.Option(help="put the program here")] = None,
 ):
-    """Build an MPD program (docs/mpd.md) and print where it lies.
+    """Build an MPD program (docs/mpd.md) and print its path.
 
     Example:  ./interlock mpd docs/examples/slice.mpd && ./interlock sim --program docs/examples/slice.mpd
     """

@@ -21,7 +21,7 @@ def results(
     jobs: Jobs = None,
 ):
     """List the blocks of the results pages and which are stale, or measure some anew and put them into their pages.
-    A block that was stopped goes on where it was.
+    A stopped block resumes where it was.
 
     Example:  ./interlock results pic-latency handlers
     """

@@ -51,8 +51,8 @@ def run(
     slowdown: Slowdown = 1,
     baud: Baud = MOST_BAUD,
 ):
-    """Run an experiment, show its tables and keep its records. A run whose inputs have not changed is taken from
-    before, but not on a board.
+    """Run an experiment, show its tables and keep its records. A run whose inputs have not changed is
+    reused, except on a board.
 
     Example:  ./interlock run pic-latency --set harts=1,2 --set link_latency=0,75,152 --set size=512
     """
@@ -89,7 +89,7 @@ def resume(
     slowdown: Slowdown = 1,
     baud: Baud = MOST_BAUD,
 ):
-    """Go on with an experiment that was stopped, or failed in part, with the settings it was begun with.
+    """Continue an experiment that was stopped, or failed in part, with its original settings.
 
     Example:  ./interlock resume build/results/pic-latency/2026-01-31T12-00-00
     """

@@ -162,9 +162,9 @@ class Nodes:
 @grouped
 def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits, written: Written,
         saved: Checkpoints, several: Nodes):
-    """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments, --machine what is
-    to be built otherwise than by default (`./interlock parameters` lists all). --restore needs the --machine that its
-    checkpoint was made with.
+    """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments, --machine the
+    hardware parameters other than the defaults (`./interlock parameters` lists all). --restore needs the --machine that
+    its checkpoint was made with.
 
     Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
     """
