@@ -42,7 +42,7 @@ FEW = "bufs=12 bufchains=4"
 
 
 @pytest.mark.parametrize("harts, sync, build, how", [
-    (1, "spl-optim", {}, "bufs=40 disk.mode=pio"), (2, "cli-optim", {}, FEW), (2, "spl-pessim", {}, "bufs=40"),
+    (1, "spl-optim", {}, "bufs=40 disk.mode=pio"), (2, "cli-optim", {}, FEW), (1, "spl-pessim", {}, "bufs=40"),
     (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, f"{FEW} workers=4 inodes=3"), (2, "spl-pessim", SERIAL, FEW),
 ])
 def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
