@@ -184,12 +184,12 @@ def test_two_disks_at_once_and_one_of_them_dies(tmp_path):
     for name, more in {"both": "", "one": ",cut=900000"}.items():
         disks = [word for unit in range(2) for word in ("--disk", f"{image(tmp_path, 512)},profile=fast"
                                                         f"{more if unit else ''}")]
-        made = boot(tmp_path / name, 1, "spl-optim", f"run=test-disks hz=1000 rounds=16 dies={2 if more else 0} "
+        made = boot(tmp_path / name, 1, "spl-optim", f"run=test-disks hz=1000 rounds=8 dies={2 if more else 0} "
                     "disk.patience=4", 3, machine=DEVICES, more=disks, options=DISK_BUILDS["spl-optim"])
         assert made.status == 0, made.report()
         first, second = made.record["results"]["disk"]
-        assert first["rounds"] == 16 and first["requests"] == first["told"] == 96 and not first["errors"], made.report()
+        assert first["rounds"] == 8 and first["requests"] == first["told"] == 48 and not first["errors"], made.report()
         assert second["requests"] == second["told"] and bool(second["errors"]) == bool(more), made.report()
         assert min(first["interrupts"], second["interrupts"]) > 6, made.report()
         assert [made.record["disks"][f"disk{unit}"]["commands"] for unit in range(1 if more else 2)] == \
-            [96] * (1 if more else 2), made.report()
+            [48] * (1 if more else 2), made.report()
