@@ -41,6 +41,7 @@ struct mpd_process {
     mpd_int awake;                       /* when, while it naps */
     bool naps;
     bool running;                 /* on a thread */
+    bool again;                   /* its stack has been another one's */
     struct mpd_instance *doomed;  /* it is destroyed: ends when it comes to the run-time system */
 #ifdef __SANITIZE_THREAD__
     void *fiber;
@@ -185,17 +186,26 @@ static void share(size_t class)
     mpd_admit(MPD_POOL);
 }
 
-static struct pooled *take_shared(size_t class)
+/* One that others have shared, else a new one: malloc has a lock of its own. */
+static struct pooled *take_batch(size_t class)
 {
-    if (!__atomic_load_n(&shared[class], __ATOMIC_RELAXED))
-        return NULL;
-    mpd_exclude(MPD_POOL);
-    struct pooled *first = shared[class];
-    if (first)
-        __atomic_store_n(&shared[class], first->next_batch, __ATOMIC_RELAXED);
-    mpd_admit(MPD_POOL);
-    if (first)
-        mpd_now.pooled[class] = POOL_BATCH;
+    struct pooled *first = NULL;
+    if (__atomic_load_n(&shared[class], __ATOMIC_RELAXED)) {
+        mpd_exclude(MPD_POOL);
+        first = shared[class];
+        if (first)
+            __atomic_store_n(&shared[class], first->next_batch, __ATOMIC_RELAXED);
+        mpd_admit(MPD_POOL);
+    }
+    if (!first) {
+        char *made = mpd_allocate(POOL_BATCH * class * POOL_STEP);
+        for (int i = POOL_BATCH - 1; i >= 0; i--) {
+            struct pooled *one = (struct pooled *)(void *)(made + (size_t)i * class * POOL_STEP);
+            one->next = first;
+            first = one;
+        }
+    }
+    mpd_now.pooled[class] = POOL_BATCH;
     return first;
 }
 
@@ -210,10 +220,11 @@ static inline void count_taken(size_t class)
     mpd_now.pooled[class]--;
 }
 #else
-static inline struct pooled *take_shared(size_t class)
+static inline struct pooled *take_batch(size_t class)
 {
-    (void)class;
-    return NULL;
+    struct pooled *made = mpd_allocate(class * POOL_STEP);
+    made->next = NULL;
+    return made;
 }
 
 static inline void count_given(size_t class)
@@ -239,13 +250,10 @@ static void *pool_take(size_t size)
     void **pool = &mpd_now.pool[class];
     struct pooled *made = *pool;
     if (!made)
-        made = take_shared(class);
-    if (made) {
-        *pool = made->next;
-        count_taken(class);
-        return made;
-    }
-    return mpd_allocate(class * POOL_STEP);
+        made = take_batch(class);
+    *pool = made->next;
+    count_taken(class);
+    return made;
 }
 
 static void pool_give(void *block, size_t size)
@@ -447,11 +455,14 @@ static void not_choosing(const char *location)
 
 static void bury(struct mpd_process *p)
 {
+    processes--;
     *(p->older ? &p->older->younger : &oldest) = p->younger;
     *(p->younger ? &p->younger->older : &youngest) = p->older;
 }
 
 static void abandon(struct mpd_process *p);
+static void build(struct mpd_process *p);
+static struct mpd_process *new_process(const char *location);
 
 #if MPD_THREADS > 1
 #include "schedule_many.h"
@@ -489,6 +500,7 @@ static void begin(long process, long b, long c, long d)
     void (*code)(void *) = self->op->code; /* before another thread may destroy its resource */
     begun();
     code(self->block);
+    mpd_lock();
     mpd_finish(self->block);
     finish();
 }
@@ -510,23 +522,9 @@ static char *new_stack(const char *location)
     return stack;
 }
 
-static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *location)
+/* All but what it executes. */
+static void build(struct mpd_process *p)
 {
-    struct mpd_process *p = free_processes;
-    bool again = p != NULL;
-    if (again) {
-        free_processes = p->next;
-    } else {
-        if (processes == MAX_PROCESSES)
-            mpd_error(location, "there are too many processes");
-        processes++;
-        p = aligned_alloc(LINE, (sizeof *p + LINE - 1) & ~(LINE - 1ul));
-        if (!p)
-            mpd_error(location, "there is no memory left for a process");
-        p->stack = new_stack(location);
-    }
-    p->op = op;
-    p->block = block;
     p->waits = NULL;
     p->queue = NULL;
     p->in = NULL;
@@ -542,12 +540,39 @@ static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *loc
     p->running = false;
     p->doomed = NULL;
     p->temporaries = NULL;
+    new_context(p, p->again);
+    p->again = true;
+    mpd_build_context(begin, p->stack, STACK_SIZE, (long)p, 0, 0, 0);
+}
+
+static struct mpd_process *new_process(const char *location)
+{
+    struct mpd_process *p = free_processes;
+    if (p) {
+        free_processes = p->next;
+    } else {
+        p = aligned_alloc(LINE, (sizeof *p + LINE - 1) & ~(LINE - 1ul));
+        if (!p)
+            mpd_error(location, "there is no memory left for a process");
+        p->stack = new_stack(location);
+        p->again = false;
+    }
+    return p;
+}
+
+static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *location)
+{
+    if (processes == MAX_PROCESSES)
+        mpd_error(location, "there are too many processes");
+    processes++;
+    struct mpd_process *p = take_spare(location);
+    reserve_spare();
+    p->op = op;
+    p->block = block;
     p->older = youngest;
     p->younger = NULL;
     *(youngest ? &youngest->younger : &oldest) = p;
     youngest = p;
-    new_context(p, again);
-    mpd_build_context(begin, p->stack, STACK_SIZE, (long)p, 0, 0, 0);
     append(&ready, p);
     somebody_is_ready();
     return p;
@@ -558,6 +583,7 @@ void mpd_start(struct mpd_op *op, void *block, const char *location)
     struct mpd_invocation *b = block;
     b->op = op;
     b->replied = true;
+    build_spare(location);
     mpd_lock();
     spawn(op, block, location);
     mpd_unlock();
@@ -952,14 +978,12 @@ void *mpd_block(size_t size, const char *location)
 void mpd_drop(void *block)
 {
     struct mpd_invocation *next;
-    mpd_lock();
-    for (struct mpd_invocation *b = block; b && !--b->references; b = next) {
+    for (struct mpd_invocation *b = block; b && drop_reference(&b->references); b = next) {
         next = b->origin;
         if (b->kept)
             free_kept(&b->kept);
         pool_give(b, b->size);
     }
-    mpd_unlock();
 }
 
 struct mpd_text mpd_keep_text(void *block, struct mpd_text text)
@@ -1113,6 +1137,7 @@ static void execute(struct mpd_instance *i, void (*code)(void *), void *block)
 void mpd_call(void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
+    build_spare(location);
     mpd_lock();
     struct mpd_op *op = valid(cap, location);
     if (op->kind == MPD_NOOP) {
@@ -1137,6 +1162,7 @@ void mpd_call(void *block, struct mpd_cap cap, const char *location)
 void mpd_send(void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
+    build_spare(location);
     mpd_lock();
     struct mpd_op *op = valid(cap, location);
     b->replied = true;
@@ -1162,7 +1188,7 @@ void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result
     b->result = (uint32_t)result;
     b->of_origin = (uint32_t)of_origin;
     b->result_size = (uint32_t)result_size;
-    origin->references++;
+    add_reference(&origin->references);
     b->op = op;
     if (op->kind == MPD_NOOP)
         mpd_finish(b);
@@ -1181,10 +1207,11 @@ struct mpd_co *mpd_co_start(void)
 void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, const char *location)
 {
     struct mpd_invocation *b = block;
+    build_spare(location);
     mpd_lock();
     struct mpd_op *op = valid(cap, location);
     b->co = co;
-    b->arm = arm;
+    b->arm = (uint16_t)arm;
     b->references = 2;
     co->pending++;
     if (op->kind == MPD_NOOP) {
@@ -1217,6 +1244,10 @@ void *mpd_co_wait(struct mpd_co *co, const char *location)
 
 void mpd_co_end(struct mpd_co *co)
 {
+    if (!co->pending) { /* nobody else knows it any more */
+        pool_give(co, sizeof *co);
+        return;
+    }
     mpd_lock();
     while (co->first) {
         struct mpd_invocation *b = co->first;

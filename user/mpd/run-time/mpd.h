@@ -42,6 +42,8 @@ struct mpd_state {
     int wakes;          /* threads to be woken once it gives up the lock */
     mpd_file held_file; /* whose lock it has */
     char *idle_context;
+    struct mpd_process *spare; /* for the next process that this thread makes: its context is built without the lock */
+    bool spare_is_built;
     void *pool[MPD_POOL_SIZES];
     int pooled[MPD_POOL_SIZES]; /* where there are several threads */
 };
@@ -133,9 +135,9 @@ struct mpd_invocation {
     void *kept;                    /* memory that goes with the block */
     uint32_t arrival, size;
     uint32_t result, of_origin, result_size; /* where the results of this one and its origin are */
-    uint16_t references;
+    int references;
+    uint16_t arm;
     bool replied;
-    int arm;
     mpd_int values[MPD_CO_VALUES]; /* of the arm's quantifiers */
 };
 

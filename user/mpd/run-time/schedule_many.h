@@ -13,9 +13,10 @@
 
 __thread struct mpd_state mpd_of_thread;
 
-static struct mpd_queue ready;
-static struct mpd_process *sleepers;
-static int everything; /* the lock: 1 while a thread has it */
+/* Each in a line of the cache of its own: threads that wait read them all the time. */
+static _Alignas(LINE) struct mpd_queue ready;
+static _Alignas(LINE) int everything; /* the lock: 1 while a thread has it */
+static _Alignas(LINE) struct mpd_process *sleepers;
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static unsigned wakes; /* under bed */
@@ -128,6 +129,49 @@ static inline void begun(void)
 {
     mpd_now.depth = 1;
     mpd_unlock();
+}
+
+/* Without the lock: whether it was the last one. */
+static bool drop_reference(int *references)
+{
+    return __atomic_load_n(references, __ATOMIC_ACQUIRE) == 1 || !__atomic_sub_fetch(references, 1, __ATOMIC_ACQ_REL);
+}
+
+static void add_reference(int *references)
+{
+    __atomic_add_fetch(references, 1, __ATOMIC_RELAXED);
+}
+
+static void build_spare(const char *location)
+{
+    struct mpd_state *now = mpd_this_thread();
+    if (now->spare && now->spare_is_built)
+        return;
+    if (!now->spare) {
+        mpd_lock();
+        now->spare = new_process(location);
+        mpd_unlock();
+    }
+    build(now->spare); /* a new stack's first pages are missing: no other thread should wait for that */
+    now->spare_is_built = true;
+}
+
+static struct mpd_process *take_spare(const char *location)
+{
+    struct mpd_state *now = mpd_this_thread();
+    build_spare(location);
+    struct mpd_process *p = now->spare;
+    now->spare = NULL;
+    return p;
+}
+
+static void reserve_spare(void)
+{
+    struct mpd_state *now = mpd_this_thread();
+    now->spare = free_processes;
+    now->spare_is_built = false;
+    if (free_processes)
+        free_processes = free_processes->next;
 }
 
 void mpd_exclude(enum mpd_exclusive what)
@@ -313,6 +357,12 @@ static void sleep_idle(void)
         waking--;
 }
 
+/* There is a process, and no other thread about to take it. */
+static inline bool to_be_had(void)
+{
+    return __atomic_load_n(&ready.head, __ATOMIC_RELAXED) && !__atomic_load_n(&everything, __ATOMIC_RELAXED);
+}
+
 static void *thread(void *unused)
 {
     struct mpd_state *now = mpd_this_thread();
@@ -321,11 +371,12 @@ static void *thread(void *unused)
     now->idle_context = idle_context;
     now->loops = MPD_LOOPS;
     *(uintptr_t *)(void *)(idle_context + CSW_MAGIC) = CSW_MAGIC_WORD;
-    for (;;) {
+    for (int looks = 0;;) {
         struct mpd_process *p = next_process();
         if (p) {
             run(p, idle_context);
             now->depth = 1;
+            looks = 0;
             continue;
         }
         if (++idle == threads && !sleepers) {
@@ -334,13 +385,17 @@ static void *thread(void *unused)
             continue;
         }
         mpd_unlock();
-        for (int i = 1; i < IDLE_SPINS && !__atomic_load_n(&ready.head, __ATOMIC_RELAXED); i++) {
-            if (i % SPINS == 0)
+        while (looks < IDLE_SPINS && !to_be_had()) {
+            if (++looks % SPINS == 0)
                 sched_yield();
         }
         mpd_lock();
-        if (!ready.head)
-            sleep_idle();
+        /* Where another thread was faster it looks on: to be woken costs both more than that. */
+        if (looks == IDLE_SPINS) {
+            looks = 0;
+            if (!ready.head)
+                sleep_idle();
+        }
         idle--;
     }
     return unused;

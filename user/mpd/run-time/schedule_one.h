@@ -20,6 +20,30 @@ static inline void somebody_is_ready(void) {}
 
 static inline void begun(void) {}
 
+static inline bool drop_reference(int *references)
+{
+    return !--*references;
+}
+
+static inline void add_reference(int *references)
+{
+    ++*references;
+}
+
+static inline void build_spare(const char *location)
+{
+    (void)location;
+}
+
+static inline struct mpd_process *take_spare(const char *location)
+{
+    struct mpd_process *p = new_process(location);
+    build(p);
+    return p;
+}
+
+static inline void reserve_spare(void) {}
+
 static inline void new_context(struct mpd_process *p, bool again)
 {
     (void)p;
