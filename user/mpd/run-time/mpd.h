@@ -89,7 +89,7 @@ struct mpd_op {
     uint32_t serial;
     const char *name;
     void (*code)(void *block); /* calls the proc with what the block says */
-    void *self;                /* the proc's resource */
+    void *self; /* the proc's resource */
     struct mpd_instance *instance;
     mpd_wire_block wire; /* how its invocations go to another virtual machine, or null */
     mpd_int count;
@@ -132,7 +132,7 @@ struct mpd_invocation {
     struct mpd_process *caller; /* waits for the end, or a reply; null: nobody does */
     struct mpd_co *co;
     struct mpd_invocation *origin; /* forwarded for this one */
-    void *kept;                    /* memory that goes with the block */
+    void *kept; /* memory that goes with the block */
     uint32_t arrival, size;
     uint32_t result, of_origin, result_size; /* where the results of this one and its origin are */
     int references;
@@ -144,7 +144,7 @@ struct mpd_invocation {
 void *mpd_block(size_t size, const char *location);
 void mpd_drop(void *block);
 void mpd_call(void *block, struct mpd_cap cap, const char *location); /* until the end, or a reply */
-const char *mpd_called_at(const struct mpd_invocation *b);            /* null: no process waits for it */
+const char *mpd_called_at(const struct mpd_invocation *b); /* null: no process waits for it */
 void mpd_send(void *block, struct mpd_cap cap, const char *location);
 /* For the invocation `for_block`; the offsets of both results, if there are any. */
 void mpd_forward(void *block, struct mpd_cap cap, void *for_block, size_t result, size_t of_origin, size_t result_size,
@@ -159,7 +159,7 @@ mpd_int mpd_count(struct mpd_cap cap, const char *location);
 struct mpd_co *mpd_co_start(void);
 void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, const char *location);
 void *mpd_co_wait(struct mpd_co *co, const char *location); /* null at the end; else drop it */
-void mpd_co_end(struct mpd_co *co);                         /* earlier, too: what still runs is on its own */
+void mpd_co_end(struct mpd_co *co); /* earlier, too: what still runs is on its own */
 
 /* An input statement: look at the invocations of its operations; if none is acceptable, wait on them and look again. */
 struct mpd_in {
