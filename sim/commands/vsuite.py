@@ -21,8 +21,7 @@ def vsuite(
 ):
     """Compile and execute MPD's verification suite on this computer (user/mpd/vsuite, docs/mpd.md).
 
-    Examples:  ./interlock vsuite concurrency
-    ./interlock vsuite --threads 4 --times 60 --disturb
+    Example:  ./interlock vsuite concurrency
     """
     from sim.images import vsuite as suite
     from sim.images.programs import ProgramError

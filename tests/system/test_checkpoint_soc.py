@@ -127,8 +127,7 @@ def test_a_poke_is_the_same_restored_or_not(tmp_path):
     machine.same(restored)
     assert [poke["value"] for poke in record(restored)["arguments"]["pokes"]] == [200, 100, 9, 77, 12, 78]
     again = record(machine.run("unpoked", "--restore", checkpoint))
-    slower = record(restored)["harts"][0]["statistics"]["enter_cycles"]["total"]
-    assert again["harts"][0]["statistics"]["enter_cycles"]["total"] != slower
+    assert again["harts"][0]["statistics"] != record(restored)["harts"][0]["statistics"]
 
 
 def test_pokes_do_what_the_boot_arguments_do(tmp_path):
