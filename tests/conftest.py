@@ -19,6 +19,9 @@ SLOWEST = 5     # files shown of a folder that is over its budget
 # Debugging information is a fifth of an image's cost to compile; only a debugger reads it, and the code is the same.
 # The images of tests and of commands under test do without it, so that they share compiled files.
 os.environ["KERNEL_CFLAGS"] = "-g0"
+# A make that a test starts is none of `make test`'s own: it would print the folder that it enters, for one.
+for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+    os.environ.pop(name, None)
 # As in `make test`: programs of the Python environment are found however pytest is started.
 os.environ["PATH"] = f"{Path(__file__).resolve().parents[1] / '.venv' / 'bin'}:{os.environ['PATH']}"
 

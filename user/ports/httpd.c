@@ -257,9 +257,11 @@ static int answer_file(const char *path, int fd, off_t size)
         ssize_t n = most ? read(fd, output + filled, most) : 0;
         if (n < 0 || (most && !n)) /* the file was truncated: the client sees that the rest is missing */
             return 0;
-        if (!send_all(output, filled + (size_t)n))
+        own->bytes += (unsigned long long)n; /* before the client has it: it may end this worker then */
+        if (!send_all(output, filled + (size_t)n)) {
+            own->bytes -= (unsigned long long)n;
             return 0;
-        own->bytes += (unsigned long long)n;
+        }
         left -= (unsigned long long)n;
         filled = 0;
         if (!left)
