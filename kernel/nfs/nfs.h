@@ -91,6 +91,29 @@ struct nfs_set {
 void nfs_put_set(struct xdr *x, const struct nfs_set *set, bool v3);
 void nfs_get_set(struct xdr *x, struct nfs_set *set, bool v3); /* the server's time is fs_time() */
 
+/* A file's number, an offset or a place in a directory: 64 bits in version 3, 32 in version 2. */
+static inline uint64_t nfs_get_wide(struct xdr *x, bool v3)
+{
+    return v3 ? xdr_get_hyper(x) : xdr_get(x);
+}
+
+static inline void nfs_put_wide(struct xdr *x, uint64_t value, bool v3)
+{
+    if (v3)
+        xdr_put_hyper(x, value);
+    else
+        xdr_put(x, (uint32_t)value);
+}
+
+/* ftype (RFC 1094, 2.3.2) and ftype3 (RFC 1813, 2.6); version 2 has fifos and sockets only in the mode. */
+uint32_t nfs_ftype(enum vtype type, bool v3);
+enum vtype nfs_of_ftype3(uint32_t ftype); /* VNON: no such type */
+
+static inline bool nfs_is_special(enum vtype type)
+{
+    return type == VBLK || type == VCHR || type == VSOCK || type == VFIFO;
+}
+
 static inline uint16_t nfs_mode_of(enum vtype type)
 {
     static const uint16_t modes[] = {[VREG] = 0100000, [VDIR] = 0040000,  [VBLK] = 0060000, [VCHR] = 0020000,

@@ -58,12 +58,17 @@ int nfs_error_of(uint32_t status)
                                        : -EIO;
 }
 
-/* ftype (RFC 1094, 2.3.2) and ftype3 (RFC 1813, 2.6); version 2 has fifos and sockets only in the mode. */
-static uint32_t nfs_ftype(enum vtype type, bool v3)
+uint32_t nfs_ftype(enum vtype type, bool v3)
 {
     static const uint8_t types[] = {
         [VREG] = 1, [VDIR] = 2, [VBLK] = 3, [VCHR] = 4, [VLNK] = 5, [VSOCK] = 6, [VFIFO] = 7};
     return v3 || type < VFIFO ? types[type] : 0;
+}
+
+enum vtype nfs_of_ftype3(uint32_t ftype)
+{
+    static const uint8_t types[] = {VNON, VREG, VDIR, VBLK, VCHR, VLNK, VSOCK, VFIFO};
+    return ftype < sizeof types ? types[ftype] : VNON;
 }
 
 static void nfs_put_times(struct xdr *x, const struct vattr *attr)
@@ -122,9 +127,7 @@ static void nfs_get_times(struct xdr *x, struct vattr *attr)
 
 static void nfs_get_attr3(struct xdr *x, struct vattr *attr)
 {
-    static const uint8_t types[] = {VNON, VREG, VDIR, VBLK, VCHR, VLNK, VSOCK, VFIFO};
-    uint32_t type = xdr_get(x);
-    attr->type = type < sizeof types ? types[type] : VNON;
+    attr->type = nfs_of_ftype3(xdr_get(x));
     attr->mode = (uint16_t)(xdr_get(x) & MODE_BITS) | nfs_mode_of(attr->type);
     attr->nlink = (uint16_t)xdr_get(x);
     attr->uid = xdr_get(x);

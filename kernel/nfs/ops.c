@@ -186,10 +186,7 @@ static int ops_read_block(struct vnode *vp, uint64_t at)
         return -ENOMEM;
     n->block_bytes = 0;
     ops_put_handle(c, &n->handle);
-    if (m->v3)
-        xdr_put_hyper(&c->out, at);
-    else
-        xdr_put(&c->out, (uint32_t)at);
+    nfs_put_wide(&c->out, at, m->v3);
     xdr_put(&c->out, NFS_IO);
     if (!m->v3)
         xdr_put(&c->out, NFS_IO);
@@ -252,15 +249,12 @@ static int ops_write_block(struct vnode *vp, uint64_t at, uint32_t bytes)
         if (!c)
             return -ENOMEM;
         ops_put_handle(c, &NFS_NODE(vp)->handle);
-        if (m->v3) {
-            xdr_put_hyper(&c->out, at + done);
-            xdr_put(&c->out, count);
-            xdr_put(&c->out, NFS_FILE_SYNC);
-        } else {
+        if (!m->v3)
             xdr_put(&c->out, 0);
-            xdr_put(&c->out, (uint32_t)at + done);
-            xdr_put(&c->out, count);
-        }
+        nfs_put_wide(&c->out, at + done, m->v3);
+        xdr_put(&c->out, count);
+        if (m->v3)
+            xdr_put(&c->out, NFS_FILE_SYNC);
         xdr_put_opaque(&c->out, NFS_NODE(vp)->block + done, count);
         error = nfs_call(m, c);
         if (!error && m->v3) {
@@ -368,9 +362,9 @@ static int ops_each_entry(struct nfs_message *c, dirent_fn *fn, void *arg, uint6
     bool v3 = c->call.version == 3;
     while (xdr_get(&c->in)) {
         struct dirent_out entry = {.type = VNON};
-        entry.ino = v3 ? (uint32_t)xdr_get_hyper(&c->in) : xdr_get(&c->in);
+        entry.ino = (uint32_t)nfs_get_wide(&c->in, v3);
         entry.name = (const char *)xdr_get_opaque(&c->in, NAME_MOST, &entry.length);
-        entry.next = v3 ? xdr_get_hyper(&c->in) : xdr_get(&c->in);
+        entry.next = nfs_get_wide(&c->in, v3);
         if (c->in.failed || !entry.length || memchr(entry.name, '/', entry.length))
             return -EIO;
         if (!fn(arg, &entry))
@@ -391,12 +385,9 @@ static int nfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *a
         if (!c)
             return -ENOMEM;
         ops_put_handle(c, &NFS_NODE(vp)->handle);
-        if (m->v3) {
-            xdr_put_hyper(&c->out, offset);
+        nfs_put_wide(&c->out, offset, m->v3);
+        if (m->v3)
             xdr_put_bytes(&c->out, verifier, sizeof verifier);
-        } else {
-            xdr_put(&c->out, (uint32_t)offset);
-        }
         xdr_put(&c->out, NFS_IO);
         error = nfs_call(m, c);
         if (!error && m->v3) {
@@ -422,11 +413,11 @@ static int nfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *a
 static void ops_put_new(struct nfs_message *c, bool v3, const struct vattr *attr, const char *target)
 {
     struct nfs_set set = {.which = ATTR_MODE | NFS_SET_UID | NFS_SET_GID, .attr = *attr};
-    bool special = attr->type != VREG && attr->type != VDIR && attr->type != VLNK;
+    bool special = nfs_is_special(attr->type);
     set.attr.size = special ? attr->rdev : 0;
     set.which |= special && !v3 ? NFS_SET_SIZE : 0;
     if (special && v3)
-        xdr_put(&c->out, attr->type == VBLK ? 3 : attr->type == VCHR ? 4 : attr->type == VSOCK ? 6 : 7);
+        xdr_put(&c->out, nfs_ftype(attr->type, true));
     if (attr->type == VREG && v3)
         xdr_put(&c->out, NFS_GUARDED);
     if (target && !v3)

@@ -46,6 +46,13 @@ static int serve_open(struct nfs_serving *c, unsigned i)
     return ext2_by_handle(nfs_export.root->mount, get32(handle + 8), get32(handle + 12), &c->file[i]);
 }
 
+/* The same where a handle is all of the arguments. */
+static int serve_open_only(struct nfs_serving *c)
+{
+    serve_get_handle(c, 0);
+    return c->in.failed ? NFS_GARBAGE : serve_open(c, 0);
+}
+
 static int serve_open_directory(struct nfs_serving *c, unsigned i)
 {
     int error = serve_open(c, i);
@@ -133,13 +140,7 @@ static int serve_put_file(struct nfs_serving *c, struct vnode *vp, bool made)
     return 0;
 }
 
-/* Writes a procedure's changes to the medium. */
-static int serve_stable(struct vnode *vp)
-{
-    return vfs_fsync(vp);
-}
-
-static int serve_set(struct nfs_serving *c, struct vnode *vp, const struct nfs_set *set)
+static int serve_set(struct vnode *vp, const struct nfs_set *set)
 {
     struct vattr attr;
     unsigned which = set->which & (ATTR_MODE | ATTR_TIMES);
@@ -159,7 +160,6 @@ static int serve_set(struct nfs_serving *c, struct vnode *vp, const struct nfs_s
         attr.gid = set->which & NFS_SET_GID ? set->attr.gid : attr.gid;
         which |= ATTR_OWNER;
     }
-    (void)c;
     return which ? vfs_setattr(vp, &attr, which) : 0;
 }
 
@@ -167,10 +167,7 @@ static int serve_set(struct nfs_serving *c, struct vnode *vp, const struct nfs_s
 
 static int serve_getattr(struct nfs_serving *c)
 {
-    serve_get_handle(c, 0);
-    if (c->in.failed)
-        return NFS_GARBAGE;
-    int error = serve_open(c, 0);
+    int error = serve_open_only(c);
     return error ? error : serve_put_attr(c, c->file[0]);
 }
 
@@ -190,9 +187,9 @@ static int serve_setattr(struct nfs_serving *c)
     if (!error && guarded && !(error = vfs_getattr(c->file[0], &attr)) && attr.ctime != ctime)
         error = -NFS_ERR_NOT_SYNC;
     if (!error)
-        error = serve_set(c, c->file[0], &set);
+        error = serve_set(c->file[0], &set);
     if (!error)
-        error = serve_stable(c->file[0]);
+        error = vfs_fsync(c->file[0]);
     if (error)
         return error;
     if (!c->v3)
@@ -258,11 +255,10 @@ static int serve_access(struct nfs_serving *c)
 
 static int serve_readlink(struct nfs_serving *c)
 {
-    serve_get_handle(c, 0);
-    if (c->in.failed)
-        return NFS_GARBAGE;
-    int error = serve_open(c, 0);
-    int n = error ? error : vfs_readlink(c->file[0], c->path, NFS_PATH_MOST);
+    int error = serve_open_only(c);
+    if (error)
+        return error;
+    int n = vfs_readlink(c->file[0], c->path, NFS_PATH_MOST);
     if (n < 0)
         return n;
     if (c->v3)
@@ -282,7 +278,7 @@ static int serve_read(struct nfs_serving *c)
     struct uio uio;
     struct vattr attr;
     serve_get_handle(c, 0);
-    uint64_t offset = c->v3 ? xdr_get_hyper(&c->in) : xdr_get(&c->in);
+    uint64_t offset = nfs_get_wide(&c->in, c->v3);
     uint32_t count = xdr_get(&c->in);
     if (!c->v3)
         xdr_get(&c->in);
@@ -330,7 +326,7 @@ static int serve_write(struct nfs_serving *c)
     serve_get_handle(c, 0);
     if (!c->v3)
         xdr_get(&c->in);
-    uint64_t offset = c->v3 ? xdr_get_hyper(&c->in) : xdr_get(&c->in);
+    uint64_t offset = nfs_get_wide(&c->in, c->v3);
     uint32_t count = xdr_get(&c->in), stable = c->v3 ? xdr_get(&c->in) : NFS_FILE_SYNC;
     const uint8_t *data = xdr_get_opaque(&c->in, RPC_MOST, &n);
     if (c->in.failed || stable > NFS_FILE_SYNC || (c->v3 && count > n))
@@ -347,7 +343,7 @@ static int serve_write(struct nfs_serving *c)
     uio.most = VFS_SIZE_MOST;
     error = vfs_write(c->file[0], &uio, false);
     if (!error && stable != NFS_UNSTABLE)
-        error = serve_stable(c->file[0]);
+        error = vfs_fsync(c->file[0]);
     if (error)
         return error;
     if (!c->v3)
@@ -376,12 +372,12 @@ static int serve_make(struct nfs_serving *c, const struct serve_name *name, enum
         return error;
     struct nfs_set rest = *set;
     rest.which &= ATTR_TIMES | (type == VREG && set->attr.size ? NFS_SET_SIZE : 0);
-    return rest.which ? serve_set(c, c->file[1], &rest) : 0;
+    return rest.which ? serve_set(c->file[1], &rest) : 0;
 }
 
 static int serve_made(struct nfs_serving *c)
 {
-    int error = serve_stable(c->file[1]);
+    int error = vfs_fsync(c->file[1]);
     if (!error)
         error = serve_put_file(c, c->file[1], true);
     if (!error && c->v3)
@@ -407,14 +403,14 @@ static int serve_create_there(struct nfs_serving *c, const struct serve_name *na
     }
     struct nfs_set size = *set;
     size.which &= NFS_SET_SIZE;
-    return size.which ? serve_set(c, c->file[1], &size) : 0;
+    return size.which ? serve_set(c->file[1], &size) : 0;
 }
 
 /* Clients of version 2 create special files by the type in the mode, with the device's number as size. */
 static enum vtype serve_type_of_v2(const struct nfs_set *set)
 {
     enum vtype type = set->which & ATTR_MODE ? nfs_type_of(set->attr.mode) : VNON;
-    return type == VCHR || type == VBLK || type == VFIFO || type == VSOCK ? type : VREG;
+    return nfs_is_special(type) ? type : VREG;
 }
 
 static int serve_create(struct nfs_serving *c)
@@ -484,21 +480,19 @@ static int serve_symlink(struct nfs_serving *c)
     error = serve_make(c, &name, VLNK, 0, &set, c->path);
     if (error || c->v3)
         return error ? error : serve_made(c);
-    return serve_stable(c->file[1]);
+    return vfs_fsync(c->file[1]);
 }
 
 static int serve_mknod(struct nfs_serving *c)
 {
-    static const uint8_t types[] = {[3] = VBLK, [4] = VCHR, [6] = VSOCK, [7] = VFIFO};
     struct nfs_set set = {0};
     uint32_t rdev = 0;
     serve_get_handle(c, 0);
     struct serve_name name = serve_get_name(c);
-    uint32_t type = xdr_get(&c->in);
-    enum vtype is = type < sizeof types ? types[type] : VNON;
-    if (is != VNON)
+    enum vtype type = nfs_of_ftype3(xdr_get(&c->in));
+    if (nfs_is_special(type))
         nfs_get_set(&c->in, &set, true);
-    if (is == VBLK || is == VCHR) {
+    if (type == VBLK || type == VCHR) {
         rdev = xdr_get(&c->in) << 8;
         rdev |= xdr_get(&c->in) & 0xff;
     }
@@ -506,9 +500,9 @@ static int serve_mknod(struct nfs_serving *c)
         return NFS_GARBAGE;
     int error = serve_open_to_change(c, 0);
     if (!error)
-        error = is == VNON ? -NFS_ERR_BADTYPE : serve_name_to_change(&name, -EEXIST);
+        error = nfs_is_special(type) ? serve_name_to_change(&name, -EEXIST) : -NFS_ERR_BADTYPE;
     if (!error)
-        error = serve_make(c, &name, is, rdev, &set, 0);
+        error = serve_make(c, &name, type, rdev, &set, 0);
     return error ? error : serve_made(c);
 }
 
@@ -528,7 +522,7 @@ static int serve_remove(struct nfs_serving *c)
     error = dvp->ops->remove(dvp, name.text, name.n, c->procedure == NFS_RMDIR);
     lock_done(&dvp->lock);
     if (!error)
-        error = serve_stable(dvp);
+        error = vfs_fsync(dvp);
     if (!error && c->v3)
         serve_put_wcc(c, dvp);
     return error;
@@ -553,7 +547,7 @@ static int serve_rename(struct nfs_serving *c)
         return error;
     error = c->file[0]->ops->rename(c->file[0], name.text, name.n, c->file[1], new_name.text, new_name.n);
     if (!error)
-        error = serve_stable(c->file[1]);
+        error = vfs_fsync(c->file[1]);
     if (!error && c->v3) {
         serve_put_wcc(c, c->file[0]);
         serve_put_wcc(c, c->file[1]);
@@ -580,7 +574,7 @@ static int serve_link(struct nfs_serving *c)
     error = dvp->ops->link(dvp, name.text, name.n, c->file[0]);
     lock_done(&dvp->lock);
     if (!error)
-        error = serve_stable(dvp);
+        error = vfs_fsync(dvp);
     if (!error && c->v3) {
         serve_put_post_op(c, c->file[0]);
         serve_put_wcc(c, dvp);
@@ -609,22 +603,16 @@ static bool serve_put_entry(void *arg, const struct dirent_out *entry)
     to->left -= size;
     to->any = true;
     xdr_put(out, true);
-    if (v3)
-        xdr_put_hyper(out, entry->ino);
-    else
-        xdr_put(out, entry->ino);
+    nfs_put_wide(out, entry->ino, v3);
     xdr_put_opaque(out, entry->name, entry->length);
-    if (v3)
-        xdr_put_hyper(out, entry->next);
-    else
-        xdr_put(out, (uint32_t)entry->next);
+    nfs_put_wide(out, entry->next, v3);
     return true;
 }
 
 static int serve_readdir(struct nfs_serving *c)
 {
     serve_get_handle(c, 0);
-    uint64_t cookie = c->v3 ? xdr_get_hyper(&c->in) : xdr_get(&c->in);
+    uint64_t cookie = nfs_get_wide(&c->in, c->v3);
     if (c->v3)
         xdr_take(&c->in, NFS_COOKIE_VERIFIER); /* an offset in a directory stays valid whatever changes there */
     uint32_t count = xdr_get(&c->in);
@@ -661,10 +649,7 @@ static int serve_readdirplus(struct nfs_serving *c)
 static int serve_fsstat(struct nfs_serving *c)
 {
     struct statfs_out fs;
-    serve_get_handle(c, 0);
-    if (c->in.failed)
-        return NFS_GARBAGE;
-    int error = serve_open(c, 0);
+    int error = serve_open_only(c);
     if (!error)
         error = vfs_statfs(c->file[0], &fs);
     if (error)
@@ -689,10 +674,7 @@ enum { FSINFO_LINK = 1, FSINFO_SYMLINK = 2, FSINFO_HOMOGENEOUS = 8, FSINFO_CANSE
 
 static int serve_fsinfo(struct nfs_serving *c)
 {
-    serve_get_handle(c, 0);
-    if (c->in.failed)
-        return NFS_GARBAGE;
-    int error = serve_open(c, 0);
+    int error = serve_open_only(c);
     if (error)
         return error;
     serve_put_post_op(c, c->file[0]);
@@ -708,10 +690,7 @@ static int serve_fsinfo(struct nfs_serving *c)
 
 static int serve_pathconf(struct nfs_serving *c)
 {
-    serve_get_handle(c, 0);
-    if (c->in.failed)
-        return NFS_GARBAGE;
-    int error = serve_open(c, 0);
+    int error = serve_open_only(c);
     if (error)
         return error;
     serve_put_post_op(c, c->file[0]);
@@ -733,7 +712,7 @@ static int serve_commit(struct nfs_serving *c)
         return NFS_GARBAGE;
     int error = serve_open(c, 0);
     if (!error)
-        error = serve_stable(c->file[0]);
+        error = vfs_fsync(c->file[0]);
     if (error)
         return error;
     serve_put_wcc(c, c->file[0]);
