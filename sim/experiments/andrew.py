@@ -22,10 +22,7 @@ def summarise(experiment, records, load=LOAD):
         if made["kind"] == "timed":
             summary["timed"].append(timed_figures(made, clock_hz))
         elif made["kind"] in summary and latency in pairs:
-            # A queued interrupt's trap is no measure here: those that are handled at once are others, and longer.
-            row = figures(made, pairs[latency], clock_hz) | {"fall_back": None}
-            row["measured_percent"] = row["marks_percent"]
-            summary[made["kind"]].append(row | more(made, clock_hz) | {"latency": latency, "reason": sync.reason(row)})
+            summary[made["kind"]].append(row_of(made, pairs[latency], clock_hz))
         if made["kind"] == "whole":
             summary["phases"].append({"sync": made["sync"], "cycles": phases(made)})
     longest = min((made for made in good if made["kind"] in ("whole", "slice")),
@@ -33,6 +30,14 @@ def summarise(experiment, records, load=LOAD):
     if longest:
         summary["lengths"] = [sync.lengths(longest) | {"kind": "andrew"}]
     return summary
+
+
+def row_of(made, pair, clock_hz):
+    """The figures of one run, with the PIC's latency and the reason for a difference between model and measurement."""
+    # A queued interrupt's trap is no measure here: those that are handled at once are others, and longer.
+    row = figures(made, pair, clock_hz) | {"fall_back": None, "latency": made["parameters"]["link_latency"]}
+    row["measured_percent"] = row["marks_percent"]
+    return row | more(made, clock_hz) | {"reason": sync.reason(row)}
 
 
 def more(made, clock_hz):
@@ -57,8 +62,9 @@ def load_of(summary):
 
 def tables(summary):
     """The report's tables, in order."""
-    made = [phase_table(summary), section_table(summary), timed_table(summary), overhead_table(summary),
-            slice_table(summary), latency_table(summary), harts_table(summary)]
+    made = [phase_table(summary), section_table(summary), timed_table(summary, load_of(summary)),
+            overhead_table(sets(summary), load_of(summary)), slice_table(summary), latency_table(summary),
+            harts_table(summary)]
     return [table for table in made if table]
 
 
@@ -79,27 +85,31 @@ def section_table(summary):
     rows = [[held, row["sync"], number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
              number(100 * row["interrupted"] / row["entered"], 2), number(row["section_us"]), number(row["most_us"]),
              number(row["user_percent"])] for held, row in sets(summary)]
-    load = load_of(summary)
     if not rows:
         return None
     return Table("Sections of the whole set and of the slice", [
         "set", "scheme", "sections/s", "interrupted/s", "interrupted, %", "duration, us, mean", "most",
         "user mode, %"], rows,
-                 [f"Seen from outside. The paper's: {paper.PESSIMISTIC_ENTERED[load]:,} sections/s of "
-                  f"{paper.SECTION_US[load]:g} us (cli-pessim); {paper.OPTIMISTIC_ENTERED[load]:,}/s, of which "
-                  f"{paper.OPTIMISTIC_INTERRUPTED[load]}/s are interrupted (spl-optim)."], texts=2)
+                 [sections_note(load_of(summary))], texts=2)
 
 
-def timed_table(summary):
-    """Tables 3 and 4 by the paper's own method."""
+def sections_note(load):
+    return (f"Seen from outside. The paper's: {paper.PESSIMISTIC_ENTERED[load]:,} sections/s of "
+            f"{paper.SECTION_US[load]:g} us (cli-pessim); {paper.OPTIMISTIC_ENTERED[load]:,}/s, of which "
+            f"{paper.OPTIMISTIC_INTERRUPTED[load]}/s are interrupted (spl-optim).")
+
+
+def timed_table(summary, load):
+    """Tables 3 and 4 by the paper's own method; `load` is the paper's name of it."""
     rows = [[row["sync"], number(row["entered_per_s"], 5), number(row["deviation_percent"], 2),
-             number(row["most_per_s"], 5), number(row["section_us"]), number(row["interrupted_per_s"]), row["polls"],
-             *theirs(row["sync"], load_of(summary))] for row in summary["timed"]]
+             number(row["most_per_s"], 5), number(row["section_us"]), number(row["interrupted_per_s"]),
+             number(100 * row["interrupted_per_s"] / row["entered_per_s"], 2) if row["entered_per_s"] else "-",
+             row["polls"], *theirs(row["sync"], load)] for row in summary["timed"]]
     if not rows:
         return None
     return Table("Tables 3 and 4: sections entered, timed in the kernel and polled",
-                 ["scheme", "sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s", "polls",
-                  "paper: sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s"], rows,
+                 ["scheme", "sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s", "interrupted, %",
+                  "polls", "paper: sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s"], rows,
                  [f"Polls are {summary['settings']['poll']} ms apart, the paper's a second: the shorter, the more they "
                   "deviate. An image that times takes longer to leave a section, and has the fewer a second."])
 
@@ -115,21 +125,23 @@ def theirs(scheme, load):
     return ["-"] * 5
 
 
-def overhead_table(summary):
-    """Table 6: the model's overhead beside what was measured."""
+def overhead_table(sets, load):
+    """Table 6: the model's overhead beside what was measured. `sets`: pairs of a set's name, or "" for the only one,
+    and a row."""
     rows, notes = [], []
-    for held, row in sets(summary):
+    for held, row in sets:
+        named = [held, row["sync"]] if held else [row["sync"]]
         apart = 100 * (row["measured_percent"] / row["model_percent"] - 1)
-        rows.append([held, row["sync"], number(row["pair"]), number(row["mean"]), number(row["model_percent"]),
-                     number(row["measured_percent"]), f"{apart:+.0f}",
-                     paper.printed_overhead(row["sync"], load_of(summary))])
+        rows.append([*named, number(row["pair"]), number(row["mean"]), number(row["model_percent"]),
+                     number(row["measured_percent"]), f"{apart:+.0f}", paper.printed_overhead(row["sync"], load)])
         if row["reason"]:
-            notes.append(f"{held}, {row['sync']}: {row['reason']}.")
+            notes.append(f"{', '.join(named)}: {row['reason']}.")
     if not rows:
         return None
+    names = ["set", "scheme"] if sets[0][0] else ["scheme"]
     return Table("Table 6: overhead in % of the time", [
-        "set", "scheme", "pair, cycles", "where it stands", "by the model", "measured", "measured to model, %",
-        f"paper, {load_of(summary)}"], rows, notes, texts=2)
+        *names, "pair, cycles", "where it stands", "by the model", "measured", "measured to model, %",
+        f"paper, {load}"], rows, notes, texts=len(names))
 
 
 def slice_table(summary):
@@ -154,12 +166,21 @@ def latency_table(summary):
     rows = []
     for scheme in dict.fromkeys(row["sync"] for row in summary["slice"]):
         own = {row["latency"]: row for row in summary["slice"] if row["sync"] == scheme}
-        rows.append([scheme, *(number(own[at]["model_percent"]) if at in own else "-" for at in latencies),
-                     *(number(own[at]["measured_percent"]) if at in own else "-" for at in latencies)])
+        rows.append([scheme, *latency_cells(own, latencies)])
     if not rows:
         return None
     return Table("Overhead over the PIC's latency in cycles, the slice, 1 hart, in % of the time",
-                 ["scheme", *(f"model, {at}" for at in latencies), *(f"measured, {at}" for at in latencies)], rows)
+                 ["scheme", *latency_columns(latencies)], rows)
+
+
+def latency_columns(latencies):
+    return [f"{name}, {at}" for name in ("model", "measured") for at in latencies]
+
+
+def latency_cells(rows, latencies):
+    """The overhead of `rows`, which are found by latency: by the model, and measured."""
+    return [number(rows[at][f"{name}_percent"]) if at in rows else "-"
+            for name in ("model", "measured") for at in latencies]
 
 
 def harts_table(summary):
@@ -177,14 +198,17 @@ def harts_table(summary):
 def comparisons(summary):
     """Table 6 beside the paper's: of the whole set, where that was run."""
     of_whole = {row["sync"] for row in summary["whole"]}
-    load = load_of(summary)
-    rows = [row for held, row in sets(summary) if row["sync"] in paper.OVERHEAD
-            and (held == "whole" or row["sync"] not in of_whole)]
+    return overhead_comparisons([row for held, row in sets(summary) if held == "whole" or row["sync"] not in of_whole],
+                                load_of(summary), summary["clock_hz"])
+
+
+def overhead_comparisons(rows, load, clock_hz):
+    rows = [row for row in rows if row["sync"] in paper.OVERHEAD]
     if not rows:
         return []
     return [Comparison(f"Table 6: overhead by the model, {load}", "%", [
         (row["sync"], paper.OVERHEAD[row["sync"]][load], row["model_percent"],
-         sync.difference_to_paper(row, load, summary["clock_hz"])) for row in rows], f"sync, Table 6, {load}")]
+         sync.difference_to_paper(row, load, clock_hz)) for row in rows], f"sync, Table 6, {load}")]
 
 
 def plots(summary):

@@ -3,8 +3,7 @@ got. All but that is of node 0, which serves, between its first client's begin a
 
 from sim.experiments import andrew, sync
 from sim.experiments import paper_sync as paper
-from sim.experiments.sync_load import figures, pair_cycles, timed_figures
-from sim.results.comparison import Comparison
+from sim.experiments.sync_load import pair_cycles, timed_figures
 from sim.results.table import Table, number
 
 LOAD = "WebStone"
@@ -20,12 +19,8 @@ def summarise(experiment, records):
                "lengths": []}
     loads = [made for made in good if made["kind"] == "load" and made["parameters"]["link_latency"] in pairs]
     for made in loads:
-        latency = made["parameters"]["link_latency"]
-        # A queued interrupt's trap is no measure here: those that are handled at once are others, and longer.
-        row = figures(made, pairs[latency], clock_hz) | {"fall_back": None, "latency": latency}
-        row["measured_percent"] = row["marks_percent"]
-        summary["load"].append(row | andrew.more(made, clock_hz) | client_figures(made)
-                               | {"reason": sync.reason(row)})
+        pair = pairs[made["parameters"]["link_latency"]]
+        summary["load"].append(andrew.row_of(made, pair, clock_hz) | client_figures(made))
     longest = min(loads, key=lambda made: (-made["run"]["window"]["cycles"], made["id"]), default=None)
     if longest:
         summary["lengths"] = [sync.lengths(longest) | {"kind": "webstone"}]
@@ -52,8 +47,8 @@ def client_figures(made):
 
 def tables(summary):
     """The report's tables, in order."""
-    made = [client_table(summary), section_table(summary), timed_table(summary), overhead_table(summary),
-            latency_table(summary)]
+    made = [client_table(summary), section_table(summary), andrew.timed_table(summary, LOAD),
+            andrew.overhead_table([("", row) for row in at_the_papers(summary)], LOAD), latency_table(summary)]
     return [table for table in made if table]
 
 
@@ -100,42 +95,7 @@ def section_table(summary):
     return Table("Sections under WebStone", [
         "scheme", "harts", "PIC latency", "sections/s", "interrupted/s", "interrupted, %", "duration, us, mean",
         "most", "user mode, %"], rows,
-        [f"Seen from outside. The paper's: {paper.PESSIMISTIC_ENTERED[LOAD]:,} sections/s of "
-         f"{paper.SECTION_US[LOAD]:g} us (cli-pessim); {paper.OPTIMISTIC_ENTERED[LOAD]:,}/s, of which "
-         f"{paper.OPTIMISTIC_INTERRUPTED[LOAD]}/s are interrupted (spl-optim). Its server had another processor, "
-         f"{paper.CLOCK_HZ / 1e6:g} MHz."])
-
-
-def timed_table(summary):
-    """Tables 3 and 4 by the paper's own method."""
-    rows = [[row["sync"], number(row["entered_per_s"], 5), number(row["deviation_percent"], 2),
-             number(row["most_per_s"], 5), number(row["section_us"]), number(row["interrupted_per_s"]),
-             number(100 * row["interrupted_per_s"] / row["entered_per_s"], 2) if row["entered_per_s"] else "-",
-             row["polls"], *andrew.theirs(row["sync"], LOAD)] for row in summary["timed"]]
-    if not rows:
-        return None
-    return Table("Tables 3 and 4: sections entered, timed in the kernel and polled",
-                 ["scheme", "sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s", "interrupted, %",
-                  "polls", "paper: sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s"], rows,
-                 [f"Polls are {summary['settings']['poll']} ms apart, the paper's a second: the shorter, the more they "
-                  "deviate. An image that times takes longer to leave a section, and has the fewer a second."])
-
-
-def overhead_table(summary):
-    """Table 6: the model's overhead beside what was measured."""
-    rows, notes = [], []
-    for row in at_the_papers(summary):
-        apart = 100 * (row["measured_percent"] / row["model_percent"] - 1)
-        rows.append([row["sync"], number(row["pair"]), number(row["mean"]), number(row["model_percent"]),
-                     number(row["measured_percent"]), f"{apart:+.0f}",
-                     paper.printed_overhead(row["sync"], LOAD)])
-        if row["reason"]:
-            notes.append(f"{row['sync']}: {row['reason']}.")
-    if not rows:
-        return None
-    return Table("Table 6: overhead in % of the time", [
-        "scheme", "pair, cycles", "where it stands", "by the model", "measured", "measured to model, %",
-        f"paper, {LOAD}"], rows, notes)
+        [f"{andrew.sections_note(LOAD)} Its server had another processor, {paper.CLOCK_HZ / 1e6:g} MHz."])
 
 
 def latency_table(summary):
@@ -144,23 +104,16 @@ def latency_table(summary):
     rows = []
     for scheme, harts in dict.fromkeys((row["sync"], row["harts"]) for row in summary["load"]):
         own = {row["latency"]: row for row in summary["load"] if (row["sync"], row["harts"]) == (scheme, harts)}
-        rows.append([scheme, harts, *(number(own[at]["model_percent"]) if at in own else "-" for at in latencies),
-                     *(number(own[at]["measured_percent"]) if at in own else "-" for at in latencies)])
+        rows.append([scheme, harts, *andrew.latency_cells(own, latencies)])
     if len(latencies) < 2:
         return None
     return Table("Overhead over the PIC's latency in cycles, in % of one hart's time",
-                 ["scheme", "harts", *(f"model, {at}" for at in latencies), *(f"measured, {at}" for at in latencies)],
-                 rows)
+                 ["scheme", "harts", *andrew.latency_columns(latencies)], rows)
 
 
 def comparisons(summary):
     """Table 6 beside the paper's."""
-    rows = [row for row in at_the_papers(summary) if row["sync"] in paper.OVERHEAD]
-    if not rows:
-        return []
-    return [Comparison("Table 6: overhead by the model, WebStone", "%", [
-        (row["sync"], paper.OVERHEAD[row["sync"]][LOAD], row["model_percent"],
-         sync.difference_to_paper(row, LOAD, summary["clock_hz"])) for row in rows], f"sync, Table 6, {LOAD}")]
+    return andrew.overhead_comparisons(at_the_papers(summary), LOAD, summary["clock_hz"])
 
 
 def plots(summary):
