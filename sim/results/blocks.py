@@ -7,7 +7,7 @@ measured with (commit, digest of the code, seconds) and every figure that a page
     <!-- begin BLOCK: part; part --> ... <!-- end BLOCK -->     `question`, `plot NAME`, or how a table's title begins
     <!--= BLOCK: PATH -->text<!-- -->                           a figure in prose
 
-A table of more than ten rows is a file below docs/tables, and a link in the page.
+A table of more than ten rows or 48 figures is a file below docs/tables, and a link in the page.
 
 PATH leads to a figure of the summary: `serial[harts=1,sync=spl-optim,latency=75].measured_percent`, behind it `:N` for
 N significant digits, or `:median` to leave the interval out.
@@ -27,6 +27,7 @@ from support.cache import REPO, digest
 
 DECLARED, LEDGER = Path("docs/results.toml"), Path("docs/results.json")
 LAYOUTS = 5             # the default of a block
+FOLDED_CELLS = 48       # larger tables are files, too
 SOURCES = ("kernel", "user", "firmware", "soc", "hw", "support")       # the sources of objects and SoC
 SUFFIXES = (".c", ".h", ".S", ".ld", ".mk", ".py", ".scala", ".toml", ".json", "Makefile")
 FRESH, STALE, CHANGED, NEVER = "fresh", "stale", "sources changed", "never measured"
@@ -208,10 +209,15 @@ def shown(part, block, made, page):
 
 def in_page(table, block, page):
     """A table in a page, or the link to its file."""
-    if len(table.rows) <= FOLDED_ROWS:
+    if not is_file(table):
         return table.markdown().replace("## ", "### ", 1)
     path = os.path.relpath(table_file(block, table), Path(page).parent)
     return "\n\n".join([f"### {table.title}", f"[{len(table.rows)} rows]({path})", *table.notes])
+
+
+def is_file(table):
+    """Whether a table is too long or too wide for a page."""
+    return len(table.rows) > FOLDED_ROWS or len(table.rows) * len(table.columns) > FOLDED_CELLS
 
 
 def table_file(block, table):
@@ -317,7 +323,7 @@ def publish(block, report, entry, root=REPO):
         files = {plot_file(block, plot): plot.files()["svg"] for plot in made.plots
                  if f"plot {plot.name}" in parts_of(text, block)}
         files |= {table_file(block, table): table.csv().encode() for table in made.tables
-                  if len(table.rows) > FOLDED_ROWS and table.title.startswith(tuple(parts_of(text, block)))}
+                  if is_file(table) and table.title.startswith(tuple(parts_of(text, block)))}
         for path, content in files.items():
             record.make_directory((root / path).parent)
             record.write_bytes(root / path, content)

@@ -78,6 +78,15 @@ def test_a_page_gets_question_plot_tables_and_what_they_were_measured_with(tree)
     assert (tree / "docs/page.md").read_text() == before
 
 
+@pytest.mark.parametrize("rows, columns, linked", [(10, 4, False), (11, 1, True), (8, 6, False), (7, 7, True)])
+def test_a_table_that_is_long_or_wide_is_a_file(tree, rows, columns, linked):
+    made = report_of()
+    made.all_tables = lambda: [Table("Rows", ["x"] * columns, [["1"] * columns] * rows)]
+    publish(tree, made)
+    assert (f"[{rows} rows](tables/load-rows.csv)" in (tree / "docs/page.md").read_text()) == linked
+    assert (tree / "docs/tables/load-rows.csv").exists() == linked
+
+
 def test_figures_in_prose_are_filled_in_and_kept(tree):
     publish(tree)
     text = (tree / "docs/page.md").read_text()
