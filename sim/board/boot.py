@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import select
+import shlex
 import signal
 import sys
 import time
@@ -154,7 +155,7 @@ def _run(asked):
                            "harts": identity.harts, "clock_hz": identity.clock_hz, "ram_bytes": identity.ram_bytes},
                  "results": results(console.text.decode(errors="replace")),
                  "host": {"seconds": time.monotonic() - begun, "loaded_bytes": upload.total - upload.there,
-                          "repeated_requests": board.link.repeated, "command": " ".join(sys.argv)}}
+                          "repeated_requests": board.link.repeated, "command": shlex.join(sys.argv)}}
         if asked.out:
             _leave(made, asked.out)
         return status

@@ -2,6 +2,7 @@
 
 import os
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -204,6 +205,16 @@ def test_boot_arguments(play):
     run = play(script, "--bootargs", "run=table5 x=1", "--seed", 42)
     assert (run.out / "blob-3.bin").read_bytes() == b"run=table5 x=1 seed=42".ljust(BOOTARGS_SIZE, b"\0")
     assert run.record["arguments"]["seed"] == 42
+
+
+def test_the_command_in_the_record_can_be_executed(play):
+    words = ["run=x y=1", "a'b", "", "$HOME", "a;b", "\\", "\"", "*", "~", "#", "a\nb", "%+,-./:=@_", "\u00e4 \u20ac"]
+    for text in (*words, " ".join(words)[:BOOTARGS_SIZE // 2]):
+        run = play(ending(), "--bootargs", text)
+        command = run.record["host"]["command"]
+        assert shlex.split(command)[shlex.split(command).index("--bootargs") + 1] == text, command
+        echo = subprocess.run(["sh", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True)
+        assert echo.stdout.split("\0")[:-1] == shlex.split(command)
 
 
 def test_seed_in_boot_arguments_wins(play):

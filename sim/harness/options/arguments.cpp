@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -262,6 +263,18 @@ void Arguments::add_seed()
         bootargs += (bootargs.empty() ? "seed=" : " seed=") + std::to_string(seed);
 }
 
+// The word, quoted for a POSIX shell unless the shell interprets none of its characters.
+static std::string shell_quoted(const std::string &word)
+{
+    auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("%+,-./:=@_", c); };
+    if (!word.empty() && std::all_of(word.begin(), word.end(), plain))
+        return word;
+    std::string quoted = "'";
+    for (char c : word)
+        quoted += c == '\'' ? std::string("'\"'\"'") : std::string(1, c);
+    return quoted + "'";
+}
+
 bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
 {
     Arguments &a = plan.common;
@@ -281,7 +294,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
                                                                   {"--no-skip", {a.skip, false}},
                                                                   {"--check-skip", {a.check_skip, true}}};
     for (int i = 0; i < argc; i++)
-        a.command += (i ? " " : "") + std::string(argv[i]);
+        a.command += (i ? " " : "") + shell_quoted(argv[i]);
     for (int i = 1; i < argc; i++) {
         std::string name = argv[i], value;
         if (name == "--help" || name == "-h") {

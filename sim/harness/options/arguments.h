@@ -63,7 +63,7 @@ struct Arguments : Shape {
     Moment checkpoint_at;
     bool checkpoint_stop = false; // the run ends there
     std::vector<Poke> pokes;
-    std::string command; // as typed
+    std::string command; // quoted for a shell
     std::set<std::string> given; // the options in it
 
     void add_seed(); // to the boot arguments, unless they have one
