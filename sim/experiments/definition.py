@@ -231,11 +231,13 @@ class Experiment:
     question: str = ""      # what it is to answer
 
     def settings(self, overrides, quick=False):
-        """All keys with their values: defaults, the `quick` ones over them, then `overrides` ("key=value").
+        """All keys with their values: defaults, the `quick` ones over them, then `overrides` ("key=value"). The whole
+        size has all layouts, unless they are given.
 
         SettingError if there is no such key or value.
         """
         values = {name: key.default for name, key in self.keys.items()} | (self.quick if quick else {})
+        given = {}
         for override in overrides:
             name, separator, text = override.partition("=")
             name = name.strip()
@@ -244,6 +246,9 @@ class Experiment:
             if name not in self.keys:
                 raise unknown(f"key of {self.name}", name, self.keys)
             values[name] = self.keys[name].parse(text)
+            given[name] = text.strip()
+        if given.get("size") == FULL and "layout" not in given:
+            values["layout"] = self.keys["layout"].parse(FULL)
         several = [name for name in self._machine(values) if isinstance(values[name], list)]
         if several and self.solvers():
             raise SettingError(f"{self.name}: {several[0]} has several values, and a run follows from the others' "

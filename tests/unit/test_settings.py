@@ -35,6 +35,14 @@ def test_values(experiment, text, key, value):
     assert experiment.settings([text])[key] == value
 
 
+@pytest.mark.parametrize("name", ["pic-latency", "nnb", "sync"])
+@pytest.mark.parametrize("overrides, layouts", [
+    (["size=full"], list(range(1, 21))), (["size=full", "layout=0"], 0), (["layout=3", " size = full "], 3),
+    (["size=full", "size=default"], 0), ([], 0)])
+def test_the_whole_size_has_twenty_layouts_unless_they_are_given(name, overrides, layouts):
+    assert definition.load(name).settings(overrides)["layout"] == layouts
+
+
 def test_the_last_of_a_repeated_key_counts(experiment):
     assert experiment.settings(["seed=1", "seed=2"])["seed"] == 2
 
