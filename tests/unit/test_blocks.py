@@ -205,6 +205,25 @@ def test_figures_in_the_prose_of_pages_are_those_that_were_measured():
             assert figures.get(found["path"]) == found["text"], f"{path.name}: {found[0]}"
 
 
+FIGURE = re.compile(r"\d[\d,.]*(?: to \d[\d,.]*| and \d[\d,.]*)? ?(?:%|per cent|times|cycles|million|floors|[KM]B/s)")
+CHOSEN = re.compile(r"\b(aims?|target|the paper's)\b|95 % interval")     # figures of aims and of papers
+
+
+def bare_figures(text):
+    """What looks measured in the prose of a results page, outside of blocks, references and code."""
+    text = re.sub(r"<!-- begin ([\w-]+):.*?<!-- end \1 -->", "\n\n", text, flags=re.DOTALL)
+    text = re.sub(r"`[^`]*`|^    .*$", "", blocks.REFERENCE.sub("", text), flags=re.MULTILINE)
+    return [found for paragraph in text.split("\n\n") if not CHOSEN.search(paragraph)
+            for found in FIGURE.findall(paragraph)]
+
+
+def test_figures_in_the_prose_of_results_pages_are_references():
+    assert bare_figures(PAGE) == [] and bare_figures("It costs 3 to 4 % more,\n1,200 cycles.") == [
+        "3 to 4 %", "1,200 cycles"]
+    for path in (REPO / "docs").glob("results*.md"):
+        assert not bare_figures(path.read_text()), path.name
+
+
 def test_results_pages_begin_with_a_question_and_a_plot():
     for path in [REPO / "README.md", *sorted((REPO / "docs").glob("results*.md"))]:
         parts = re.search(r"<!-- begin [a-z][\w-]*: (.*?) -->", path.read_text())[1].split("; ")
