@@ -86,8 +86,9 @@ def of_address(address, plain=False, folder=None):
     if address.startswith("tls://"):
         return address, security(folder)
     if not plain and not _stays_here(address):
-        raise RecordError(f"{address} is not encrypted, and whoever reaches it can run anything: start scheduler and "
-                          "workers with what './interlock certificates' prints and give tls://, or give --plain-tcp")
+        raise RecordError(f"{address} is not encrypted, and any machine that reaches it can run anything: start "
+                          "scheduler and workers with what './interlock certificates' prints and give tls://, "
+                          "or give --plain-tcp")
     return address, None
 
 

@@ -179,7 +179,7 @@ class Rights:
         if node.parent != other and self.flaw != "the parent is not told":
             world = self.put(world, n, node.parent, node.had)
         for child, count in enumerate(node.given):
-            if count and child != other and self.flaw != "who had it from here is not told":
+            if count and child != other and self.flaw != "a node that got it from here is not told":
                 world = self.put(world, n, child, "void")
         return self.with_node(world, n, dead=node.dead + node.rights, rights=0, had=0, parent=0,
                               given=(0,) * self.count)
@@ -189,7 +189,7 @@ class Rights:
         if any(world.wires) or any(node.rights or node.dead for node in world.nodes):
             return None
         if any(any(node.given) or node.had for node in world.nodes):
-            return "rights are counted that nobody has"
+            return "rights are counted that no node has"
         return "the home was not told that there are no senders" if world.nodes[HOME].heard_of else None
 
 
@@ -426,7 +426,7 @@ class Share:
             return s, True
         if not own:
             return rest, False
-        has = wanted == "u" and (own.held or self.flaw == "a grant to who has nothing")
+        has = wanted == "u" and (own.held or self.flaw == "a grant to a node without the page")
         rest = self.user(rest, k, held="w" if writes else "r")
         return self.tell(rest, k, "grant") if has else self.tell(rest, k, "supply", writes, rest.value), False
 
@@ -439,7 +439,7 @@ class Share:
                 return self.user(s, k, page="w" if writes else "r", value=value, waits="")
             if user.page and writes and self.flaw != "what is there is not granted":
                 return self.user(s, k, page="w", waits="")
-            return self.send(s, k, "back", value) if writes and self.flaw != "what nobody wants stays" else s
+            return self.send(s, k, "back", value) if writes and self.flaw != "an unwanted page stays" else s
         if what == "grant":
             return self.user(s, k, page="w", waits="") if user.page else self.send(s, k, "not there")
         answer = ("kept" if what == "keep" else "gone") + (" with data" if user.page == "w" else "")
@@ -458,7 +458,7 @@ class Share:
         if self.here(s) and s.value != s.newest:
             return "0 sees what is not the newest"
         if not any(s.up) and not any(s.down) and (s.home or any(user.waits for user in s.users)):
-            return "somebody waits for ever"
+            return "a node waits for ever"
         return None
 
 

@@ -107,7 +107,7 @@ def test_a_power_cut_leaves_what_was_flushed(tmp_path):
     assert made.status == 1, made.report()      # the drive answers no more: that is reported, without waiting
     assert "errors=" in made.console and made.result("disk")["errors"] > 0
     causes = {line["cause"]: line["count"] for line in made.record["results"]["disk_handler"]}
-    assert causes.get("done", 0) > 2, "who watched the disk before it was opened was told of no interrupt"
+    assert causes.get("done", 0) > 2, "a watcher set before the disk was opened was told of no interrupt"
     before, after = path.read_bytes(), (made.folder / "disk0.img").read_bytes()
     changed = [n for n in range(SECTORS) if before[SECTOR * n:SECTOR * (n + 1)] != after[SECTOR * n:SECTOR * (n + 1)]]
     assert changed == list(range(len(changed))) and 0 < len(changed) < SECTORS

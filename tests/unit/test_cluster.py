@@ -96,7 +96,7 @@ def test_a_killed_workers_run_is_run_again_and_the_records_are_those_of_one_mach
     def kill_whoever_has_it():
         def by():
             return [name for name in workers if list(machines.folder.glob(f"{name}-files/**/{SLOW}/messages.txt"))]
-        wait_until(lambda: bench.log.exists() and SLOW in bench.order() and by(), "nobody runs it")
+        wait_until(lambda: bench.log.exists() and SLOW in bench.order() and by(), "no worker runs it")
         workers[by()[0]].kill()
         killed.extend(by())
 
@@ -121,7 +121,7 @@ def test_a_worker_without_our_disk_is_sent_the_files(bench, machines, experiment
     hide = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c",
             'mount -t tmpfs none "$1" && shift && exec "$@"', "sh", str(bench.files)]
     if subprocess.run([*hide, "true"], capture_output=True).returncode:
-        pytest.skip("this machine lets nobody hide files from a process")
+        pytest.skip("a process cannot hide files on this machine")
     machines.worker("far", before=hide)
     runner = bench.run(*settings, experiment=experiment, pool=Cluster(machines.address), out="files/out")
     assert not runner.failures
@@ -210,7 +210,7 @@ def test_what_leaves_the_machine_is_not_plain_unless_asked(tmp_path, address):
     if address == "file":
         address = str(tmp_path / "scheduler.json")
         (tmp_path / "scheduler.json").write_text('{"address": "tcp://10.0.0.1:8786"}')
-    with pytest.raises(record.RecordError, match="is not encrypted, and whoever reaches it .* --plain-tcp$"):
+    with pytest.raises(record.RecordError, match="is not encrypted, and any machine that reaches it .* --plain-tcp$"):
         tls.of_address(address)
     assert tls.of_address(address, plain=True)[1] is None
 

@@ -19,15 +19,15 @@ def test_no_state_is_wrong(model):
 @pytest.mark.parametrize("model, said", [
     (Rights(sends=3, flaw="any node is the parent"), "more comes back than was given"),
     (Rights(sends=3, flaw="what is abroad does not count"), "no senders, but there is one"),
-    (Rights(sends=3, parts=1, flaw="the parent is not told"), "rights are counted that nobody has"),
-    (Rights(sends=4, parts=1, flaw="who had it from here is not told"), "rights are counted that nobody has"),
+    (Rights(sends=3, parts=1, flaw="the parent is not told"), "rights are counted that no node has"),
+    (Rights(sends=4, parts=1, flaw="a node that got it from here is not told"), "rights are counted that no node has"),
     (Epochs(flaw="what was seen is forgotten"), "a message is taken twice"),
     (Share(flaw="readers keep it"), "a page is written that others have"),
     (Share(flaw="what was asked before counts"), "a page is written that others have"),
-    (Share(flaw="what nobody wants stays"), "somebody waits for ever"),
+    (Share(flaw="an unwanted page stays"), "a node waits for ever"),
     (Share(asks=5, writes=1, evictions=0, flaw="what is there is not granted"), "0 sees what is not the newest"),
-    (Share(flaw="a grant to who has nothing"), "somebody waits for ever"),
-    (Share(flaw="a page leaves that waits"), "somebody waits for ever"),
+    (Share(flaw="a grant to a node without the page"), "a node waits for ever"),
+    (Share(flaw="a page leaves that waits"), "a node waits for ever"),
 ], ids=["parent", "abroad", "not-told", "child-not-told", "forgotten", "readers", "before", "unwanted", "there",
         "grant", "leaves"])
 def test_what_is_wrong_is_found(model, said):
