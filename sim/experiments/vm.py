@@ -1,7 +1,7 @@
 """The report of `vm`: page faults beside their floors, copies of maps, shootdowns, and the growth of shadow chains."""
 
 from sim.results.plot import Plot
-from sim.results.table import Table
+from sim.results.table import Table, number
 
 RESULTS = ("fault", "trap", "fork", "fork_page", "parallel", "shootdown", "chain")     # of lines @vm_...
 KINDS = {"zero": "page of 0", "order": "pages of 0 in order", "copy": "copy on write",
@@ -75,3 +75,36 @@ def plots(summary):
     if not made or len(next(iter(made.values()))) < 2:
         return []
     return [Plot("chains", "The longest shadow chain", "children", "objects", made)]
+
+
+def answer(summary):
+    """Faults, copies and harts beside their floors; the longest chains with and without collapse."""
+    zero = [row["cycles"] / row["floor"] for row in summary["fault"] if row["kind"] == "zero" and row["floor"]]
+    pages = [row["hundredths"] / row["floor"] for row in summary["fork_page"] if row["floor"]]
+    harts = max((row["harts"] for row in summary["parallel"]), default=0)
+    reached = [row["floor"] / row["cycles"] for row in summary["parallel"] if row["harts"] == harts and row["cycles"]]
+    said = [text.format(span(values)) for text, values in (
+        ("a fault of memory of 0 takes {} times its floor", zero),
+        ("a resident page more of a map that is copied {} times", pages),
+        (f"{harts} harts that fault reach {{}} of what they clear in a loop", reached)) if values]
+    text = f"{', '.join(said)}." if said else ""
+    children = max((row["children"] for row in summary["chain"]), default=0)
+    chains = [row for row in summary["chain"] if row["children"] == children]
+    lengths = [f"{longest(chains, strategy, True)} by {strategy} copies with collapse and "
+               f"{longest(chains, strategy, False)} without"
+               for strategy in dict.fromkeys(row["strategy"] for row in chains)]
+    if lengths:
+        text += f" After {children} children the longest chain has, in objects, {', '.join(lengths)}."
+    return text[:1].upper() + text[1:]
+
+
+def span(values):
+    """The least and the greatest of several figures; one if they are the same."""
+    ends = [number(min(values, key=float)), number(max(values, key=float))]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def longest(rows, strategy, collapse):
+    found = [max(row["parent"], row["first"], row["last"]) for row in rows
+             if row["strategy"] == strategy and bool(row["collapse"]) == collapse]
+    return max(found, default="-")

@@ -270,6 +270,18 @@ def vm():
     return [machine(harts, sync) for sync in ("spl-optim", "cli-pessim") for harts in (1, 4)]
 
 
+def test_virtual_memory_is_answered_with_the_worst_of_each():
+    from sim.experiments import vm as module
+    summary = module.summarise({}, vm()) | {"settings": {"schemes": ["spl-optim", "cli-pessim"]}}
+    assert module.answer(summary) == (
+        "A fault of memory of 0 takes 4.00 times its floor, a resident page more of a map that is copied 5.00 times, "
+        "4 harts that fault reach 0.250 of what they clear in a loop. After 4 children the longest chain has, in "
+        "objects, 4 by symmetric copies with collapse and 8 without.")
+    summary["fault"][0]["cycles"] = 5000
+    assert module.answer(summary).startswith("A fault of memory of 0 takes 4.00 to 5.00 times its floor")
+    assert module.answer({kind: [] for kind in module.RESULTS}) == ""
+
+
 GOLDEN = {
     "andrew": (andrew, {
         "Phases of the whole set": [["cli-pessim", "0.000", "0.000", "0.000", "0.000", "0.600", "0.600"]],
