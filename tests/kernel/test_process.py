@@ -1,7 +1,7 @@
 """Processes as 4.3BSD programs expect them: fork, execve, wait4, groups, signals, descriptors, pipes and memory. The
 program checks itself (user/programs/processes.c), some parts at each boot: all on one hart, half of them on 2
 harts and the other half on 4. PROCESSES=all: all on each; FUZZ_CALLS=2500: more random calls;
-STORM_STEPS=50: longer storms."""
+STORM_STEPS=50: longer storms; STORM=all: under each scheme, on 1, 4 and 8 harts, with and without a clock."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sim.images import programs
-from tests.kernel.machine import CHECKED, boot
+from tests.kernel.machine import CHECKED, DEVICES, DISK_BUILDS, boot
 
 PARTS = 25
 CALLS = int(os.environ.get("FUZZ_CALLS", 400))
@@ -69,7 +69,7 @@ def test_the_storm_is_none_on_the_host(tmp_path):
     """The program checks pages, pipes and children: its checks must be right themselves."""
     subprocess.run(["gcc", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", STORM, "-o", tmp_path / "storm"],
                    check=True)
-    done = subprocess.run([tmp_path / "storm", "1", "100", "3", "3"], capture_output=True, text=True)
+    done = subprocess.run([tmp_path / "storm", "1", "100", "3", "3", tmp_path], capture_output=True, text=True)
     assert done.stdout == "storm: 900 steps, 0 wrong\n", done.stdout
 
 
@@ -81,3 +81,18 @@ def test_threads_and_processes_on_the_same_pages(tmp_path, sync, harts, options,
     run = boot(tmp_path, harts, sync, f"run=user program=storm args={args} hz=8000 ram_jitter=9 {more}", harts,
                options=options, files={"storm": programs.build_program([STORM])})
     assert run.status == 0 and ", 0 wrong" in run.console, run.report()
+
+
+@pytest.mark.parametrize("hz", (0, 8000) if os.environ.get("STORM") == "all" else (0,))
+@pytest.mark.parametrize("sync, harts", [(sync, harts) for sync in DISK_BUILDS for harts in (1, 4, 8)]
+                         if os.environ.get("STORM") == "all" else [("spl-optim", 8)])
+def test_threads_and_processes_on_the_same_files(tmp_path, sync, harts, hz):
+    """And FIFOs, while children borrow the memory; hz=0: no clock gives a hart to another thread."""
+    disk = tmp_path / "disk.img"
+    disk.write_bytes(bytes(2 << 20))
+    subprocess.run(["mke2fs", "-q", "-F", "-t", "ext2", "-b", "1024", "-I", "128", disk], check=True)
+    run = boot(tmp_path / "out", harts, sync, f"run=user program=storm args={harts},{STORM_STEPS},3,3,/ root=disk0 "
+               f"hz={hz} ram_jitter=9", harts, options=DISK_BUILDS[sync], machine=DEVICES,
+               files={"storm": programs.build_program([STORM])}, more=["--disk", f"{disk},write=copy,profile=fast"])
+    assert run.status == 0 and f": {9 * STORM_STEPS} steps, 0 wrong" in run.console, run.report()
+    subprocess.run(["e2fsck", "-fn", tmp_path / "out/disk0.img"], check=True, capture_output=True)

@@ -1,10 +1,12 @@
 /*
- * storm SEED ROUNDS PROCESSES THREADS [scarce]: processes of several threads, each of which makes ROUNDS steps at
- * random: maps, frees and protects pages of its own and ones that all threads of its process use at the same time;
- * forks children that end, are ended, or borrow the memory; duplicates descriptors onto each other; writes to and reads
- * from pipes out of pages that others unmap; sends signals; waits for a lock. A page's contents are 0 or from a
- * process that may write there: no other's contents are ever seen. With `scarce` memory may be out: calls fail, and a
- * process may end by SIGBUS. Prints a line for each error, and
+ * storm SEED ROUNDS PROCESSES THREADS [scarce|DIRECTORY]: processes of several threads, each of which makes ROUNDS
+ * steps at random: maps, frees and protects pages of its own and ones that all threads of its process use at the same
+ * time; forks children that end, are ended, or borrow the memory (vfork) and close, replace and duplicate descriptors
+ * of their own; duplicates descriptors onto each other; writes to and reads from pipes out of pages that others unmap;
+ * sends signals; waits for a lock. In a DIRECTORY also: writes, reads, truncates, renames and unlinks a file and a FIFO
+ * of each process. A page's contents, and a file's, are 0 or from a process that may write there: no other's contents
+ * are ever seen. With `scarce` memory may be out: calls fail, and a process may end by SIGBUS. Prints a line for each
+ * error, and
  *
  *   storm: N steps, N wrong
  */
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +41,7 @@ static unsigned me, rounds, thread_count, process_count, scarce;
 static uint32_t
     tag; /* of what this process, or a child that it has forked, writes: each word has it in its upper half */
 static char *slots;  /* used by all threads */
+static const char *directory;
 static volatile uint32_t caught, counter;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread sigjmp_buf back;
@@ -210,6 +214,113 @@ static void children(void)
     munmap((void *)at, 2 * PAGE);
 }
 
+/* The child has the parent's memory, but descriptors of its own: what it does to them does not concern the parent. */
+static void __attribute__((noinline)) borrowers(void)
+{
+    volatile int how = (int)below(5);
+    volatile uint32_t word = tag << 16 | below(1 << 16), came = 0;
+    int fd[2], status = 0;
+    if (pipe(fd)) {
+        IS(scarce || errno == EMFILE, 1);
+        return;
+    }
+    pid_t id = vfork();
+    if (!id) {
+        close(fd[0]);
+        if (how == 0)
+            dup2(fd[1], FIRST);
+        if (how == 1)
+            close(FIRST + 1);
+        if (write(fd[1], (void *)&word, sizeof word) != sizeof word)
+            _exit(9);
+        close(fd[1]);
+        if (how == 2)
+            kill(getpid(), SIGKILL);
+        if (how == 3)
+            execl("/none", "none", (char *)0);
+        came = word;
+        _exit(how);
+    }
+    if (id > 0) {
+        while (waitpid(id, &status, 0) < 0)
+            IS(errno, EINTR);
+        IS(status, how == 2 ? SIGKILL : how << 8);
+        IS(came, how == 2 ? 0 : word);
+        IS(read(fd[0], (void *)&came, sizeof came), sizeof came);
+        IS(came, word);
+        IS(fcntl(FIRST, F_GETFD) >= 0 || errno == EBADF, 1);
+    } else {
+        IS(scarce, 1);
+    }
+    IS(close(fd[0]), 0);
+    IS(close(fd[1]), 0);
+}
+
+static const char *name_of(const char *kind, unsigned which, char name[256])
+{
+    snprintf(name, 256, "%s/%s%u-%u", directory, kind, me, which);
+    return name;
+}
+
+/* Two names of a file that all threads write, truncate, rename and unlink. */
+static void files(void)
+{
+    char one[256], other[256];
+    uint32_t words[32];
+    int fd = open(name_of("file", below(2), one), O_RDWR | O_CREAT | (below(4) ? 0 : O_TRUNC), 0600);
+    IS(fd >= 0 || errno == EMFILE, 1);
+    if (fd < 0)
+        return;
+    for (unsigned i = 0; i < 32; i++)
+        words[i] = tag << 16 | i;
+    off_t at = (off_t)(4 * below(3000));
+    int n = (int)pwrite(fd, words, sizeof words, at);
+    IS(n == sizeof words || (n < 0 && errno == ENOSPC), 1);
+    switch (below(5)) {
+    case 0: IS(ftruncate(fd, (off_t)(4 * below(3000))), 0); break;
+    case 1: IS(!unlink(one) || errno == ENOENT, 1); break;
+    case 2: IS(!rename(one, name_of("file", below(2), other)) || errno == ENOENT, 1); break;
+    case 3: IS(fsync(fd), 0); break;
+    default: break;
+    }
+    n = (int)pread(fd, words, sizeof words, (off_t)(4 * below(3000)));
+    IS(n >= 0 && n % 4 == 0, 1);
+    for (int i = 0; i < n / 4; i++)
+        if (!is_ours(words[i]))
+            wrong(__LINE__, words[i], tag << 16);
+    IS(close(fd), 0);
+}
+
+/* A FIFO under two names: opened for one end or both, written and read without waiting. */
+static void fifos(void)
+{
+    static const int ways[] = {O_RDONLY, O_WRONLY, O_RDWR};
+    char one[256], other[256];
+    uint32_t words[16];
+    name_of("fifo", below(2), one);
+    IS(!mkfifo(one, 0600) || errno == EEXIST, 1);
+    int way = ways[below(3)], fd = open(one, way | O_NONBLOCK);
+    IS(fd >= 0 || errno == ENOENT || errno == EMFILE || (errno == ENXIO && way == O_WRONLY), 1);
+    if (!below(3))
+        IS(!unlink(one) || errno == ENOENT, 1);
+    else if (!below(2))
+        IS(!rename(one, name_of("fifo", below(2), other)) || errno == ENOENT, 1);
+    if (fd < 0)
+        return;
+    for (unsigned i = 0; i < 16; i++)
+        words[i] = tag << 16 | i;
+    int n = (int)write(fd, words, sizeof words);
+    IS(n == sizeof words || (n < 0 && errno == (way == O_RDONLY ? EBADF : EAGAIN)) ||
+           (n < 0 && errno == EPIPE && way == O_WRONLY),
+       1);
+    n = (int)read(fd, words, sizeof words);
+    IS(n >= 0 || errno == (way == O_WRONLY ? EBADF : EAGAIN), 1);
+    for (int i = 0; i < n / 4; i++)
+        if (!is_ours(words[i]))
+            wrong(__LINE__, words[i], tag << 16);
+    IS(close(fd), 0);
+}
+
 static void signals(void)
 {
     sigset_t set, old;
@@ -240,11 +351,12 @@ static void lock(void)
 
 static void *steps(void *seed)
 {
-    static void (*const step[])(void) = {own_pages, common_pages, pipes, children, signals, lock, common_pages, pipes};
+    static void (*const step[])(void) = {own_pages,    common_pages, pipes,     children, signals, lock,
+                                         common_pages, pipes,        borrowers, files,    fifos};
     uint32_t locked = 0;
     state = (uint32_t)(uintptr_t)seed * 2654435761u + 1;
     for (unsigned i = 0; i < rounds; i++) {
-        unsigned which = below(sizeof step / sizeof step[0]);
+        unsigned which = below(sizeof step / sizeof step[0] - (directory ? 0 : 2));
         locked += which == 5;
         step[which]();
         __atomic_fetch_add(&common->steps, 1, __ATOMIC_RELAXED);
@@ -291,7 +403,8 @@ int main(int argc, char **argv)
     rounds = argc > 2 ? strtoul(argv[2], 0, 0) : 20;
     process_count = argc > 3 ? strtoul(argv[3], 0, 0) : 2;
     thread_count = argc > 4 ? strtoul(argv[4], 0, 0) : 3;
-    scarce = argc > 5;
+    scarce = argc > 5 && !strcmp(argv[5], "scarce");
+    directory = argc > 5 && !scarce ? argv[5] : 0;
     common = mmap(0, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     if (common == MAP_FAILED || process_count > MOST || thread_count > MOST)
         return 2;
