@@ -505,7 +505,7 @@ static void begin(long process, long b, long c, long d)
     finish();
 }
 
-/* Pages that nobody has touched yet cost nothing: malloc would clear them. */
+/* Pages that are not touched cost nothing: malloc would clear them. */
 static char *new_stack(const char *location)
 {
     static char *at;
@@ -1244,7 +1244,7 @@ void *mpd_co_wait(struct mpd_co *co, const char *location)
 
 void mpd_co_end(struct mpd_co *co)
 {
-    if (!co->pending) { /* nobody else knows it any more */
+    if (!co->pending) { /* no other reference is left */
         pool_give(co, sizeof *co);
         return;
     }
@@ -1341,7 +1341,7 @@ static void abandon(struct mpd_process *p)
     free_op_list(&p->ops);
 }
 
-/* What serves it goes on for nobody. */
+/* The process that serves its invocation continues; the result is dropped. */
 static void kill_process(struct mpd_process *p)
 {
     if (runs_elsewhere(p)) {

@@ -129,7 +129,7 @@ struct mpd_co;
 struct mpd_invocation {
     struct mpd_invocation *next;
     struct mpd_op *op;
-    struct mpd_process *caller; /* waits for the end, or a reply; null: nobody does */
+    struct mpd_process *caller; /* waits for the end, or a reply; null: none does */
     struct mpd_co *co;
     struct mpd_invocation *origin; /* forwarded for this one */
     void *kept; /* memory that goes with the block */

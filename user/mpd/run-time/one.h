@@ -32,7 +32,7 @@ static inline void mpd_release_file(mpd_file file)
     (void)file;
 }
 
-/* P and V are inline where nobody waits: they decide what the cheap rows of the paper's Table 3 cost. */
+/* P and V are inline where no process waits: they decide what the cheap rows of the paper's Table 3 cost. */
 static inline void mpd_P(struct mpd_sem *s, const char *location)
 {
     if (s->value > 0)

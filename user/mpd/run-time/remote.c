@@ -421,7 +421,7 @@ static struct mpd_wire begin_message(const char *location)
 static void end_message(struct mpd_wire *w, enum kind kind, int vm, uint64_t id)
 {
     int way = way_to(vm);
-    if (gone[vm] && (kind == DONE || kind == FAILED)) { /* nobody waits for it */
+    if (gone[vm] && (kind == DONE || kind == FAILED)) { /* no process waits for it */
         free(w->data);
         return;
     }
@@ -446,7 +446,7 @@ static void short_message(enum kind kind, int vm, uint64_t id)
     end_message(&w, kind, vm, id);
 }
 
-/* Those who wait for an answer of another virtual machine. */
+/* Processes that wait for an answer of another virtual machine. */
 struct question {
     struct mpd_sem done;
     mpd_int count;
@@ -618,7 +618,7 @@ static void counted(struct mpd_wire *w, const struct header *h)
     end_message(&answer, DONE, h->from, h->id);
 }
 
-/* Who waits for an answer of it goes on without: with the results as they are. */
+/* A process that waits for its answer continues, with the results as they are. */
 static void virtual_machine_ended(int vm)
 {
     gone[vm] = true;
@@ -847,7 +847,7 @@ static bool remote_wait(mpd_int milliseconds)
         }
         all_asked = true;
     }
-    /* Who is silent is asked for a sign of life. */
+    /* A virtual machine that was silent is asked for a sign of life. */
     mpd_int limit = patience(), step = limit / 4 + 1;
     bool any = look(milliseconds >= 0 && milliseconds < step ? milliseconds : step);
     mpd_int now = mpd_age();
@@ -1073,7 +1073,7 @@ void mpd_execution_manager(int argc, char **argv)
         peers[1].fd = fd;
         break;
     }
-    /* A virtual machine: who it is, it is told first. */
+    /* A virtual machine: the first message is its number. */
     struct header h;
     while (peers[1].size < sizeof h + 8) {
         if (!take_in(&peers[1]))

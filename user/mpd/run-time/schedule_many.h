@@ -1,4 +1,4 @@
-/* Who runs next, where several threads carry the processes; a part of mpd.c. */
+/* The scheduler where several threads execute the processes; a part of mpd.c. */
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ static void disturb(void)
 static inline void disturb(void) {}
 #endif
 
-/* Who waits reads its cache; the kernel knows of no waiting, as the lock is held for less than a system call takes. */
+/* A waiter spins on its cached copy: the lock is held for less time than a system call takes, so none is made. */
 static void acquire(void)
 {
     while (__atomic_exchange_n(&everything, 1, __ATOMIC_ACQUIRE)) {
@@ -322,7 +322,7 @@ static void die(struct mpd_process *self)
     finish();
 }
 
-/* Until somebody wakes it, or it is time for who naps. The lock is not held meanwhile. */
+/* Until another thread wakes it, or the first nap ends. The lock is not held meanwhile. */
 static void sleep_idle(void)
 {
     mpd_int left = sleepers ? sleepers->awake - mpd_age() : -1;

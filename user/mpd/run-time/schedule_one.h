@@ -1,4 +1,4 @@
-/* Who runs next, where one thread carries all processes; a part of mpd.c. */
+/* The scheduler where one thread executes all processes; a part of mpd.c. */
 
 _Alignas(LINE) struct mpd_state mpd_only;
 
@@ -57,7 +57,7 @@ static inline void run(struct mpd_process *p, char *save)
     mpd_chg_context(p->stack, save);
 }
 
-/* Nothing is ready: who naps wakes up; else the main resource's final code is executed, then the program ends. */
+/* No process is ready: naps end; else the main resource's final code is executed, then the program ends. */
 static struct mpd_process *quiescent(void)
 {
     while (sleepers || mpd_remote) {
