@@ -92,7 +92,8 @@ def test_threads_and_processes_on_the_same_files(tmp_path, sync, harts, hz):
     disk.write_bytes(bytes(2 << 20))
     subprocess.run(["mke2fs", "-q", "-F", "-t", "ext2", "-b", "1024", "-I", "128", disk], check=True)
     run = boot(tmp_path / "out", harts, sync, f"run=user program=storm args={harts},{STORM_STEPS},3,3,/ root=disk0 "
-               f"hz={hz} ram_jitter=9", harts, options=DISK_BUILDS[sync], machine=DEVICES,
-               files={"storm": programs.build_program([STORM])}, more=["--disk", f"{disk},write=copy,profile=fast"])
+               f"hz={hz} ram_jitter=9", harts, max_cycles=20_000_000 * STORM_STEPS, options=DISK_BUILDS[sync],
+               machine=DEVICES, files={"storm": programs.build_program([STORM])},
+               more=["--disk", f"{disk},write=copy,profile=fast"])
     assert run.status == 0 and f": {9 * STORM_STEPS} steps, 0 wrong" in run.console, run.report()
     subprocess.run(["e2fsck", "-fn", tmp_path / "out/disk0.img"], check=True, capture_output=True)
