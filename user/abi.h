@@ -346,6 +346,7 @@
 #define USER_SHUT_RD 0
 #define USER_SHUT_WR 1
 #define USER_SHUT_RDWR 2
+#define USER_MSG_OOB 0x1
 #define USER_MSG_PEEK 0x2
 #define USER_MSG_WAITALL 0x40
 #define USER_MSG_DONTWAIT 0x80
@@ -355,6 +356,7 @@
 #define USER_SO_REUSEADDR 0x4
 #define USER_SO_KEEPALIVE 0x8
 #define USER_SO_BROADCAST 0x20
+#define USER_SO_OOBINLINE 0x100
 #define USER_SO_SNDBUF 0x1001
 #define USER_SO_RCVBUF 0x1002
 #define USER_SO_ERROR 0x1007
@@ -409,6 +411,7 @@
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
 #define USER_FIONREAD 0x4004667f /* (int *) */
+#define USER_SIOCATMARK 0x40047307 /* (int *) of a socket: whether the urgent byte is next */
 #define USER_SIOCNETSTATUS 0x400c6e00 /* (struct user_net_status *) of a socket */
 #define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
 #define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */

@@ -22,10 +22,10 @@ void inet_output(struct socket *so)
     inet_leave();
 }
 
-int inet_send(struct socket *so, struct mbuf *chain)
+int inet_send(struct socket *so, struct mbuf *chain, bool urgent)
 {
     so_lock(&so->lock);
-    bool sends = so_append(so, chain);
+    bool sends = so_append(so, chain, urgent);
     so_unlock(&so->lock);
     if (!sends)
         return -EPIPE;

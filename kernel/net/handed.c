@@ -163,19 +163,20 @@ static void work_send(struct krp *krp)
 {
     struct socket *so = (struct socket *)krp->parameter[0];
     struct mbuf *chain = (struct mbuf *)krp->parameter[1];
+    bool urgent = krp->parameter[2];
     struct database *d = database_of(so);
     zone_free(&krps, krp);
     crit_t s = simple_lock_enter(&d->lock);
     so_lock(&so->lock);
     so->snd.coming -= m_length(chain);
-    so_append(so, chain);
+    so_append(so, chain, urgent);
     so_unlock(&so->lock);
     send_and_release(so);
     simple_lock_leave(&d->lock, s);
 }
 
 /* The chain has the user's data: the call may return before the packet is processed. */
-int inet_send(struct socket *so, struct mbuf *chain)
+int inet_send(struct socket *so, struct mbuf *chain, bool urgent)
 {
     struct krp *krp = zone_alloc(&krps);
     if (!krp) {
@@ -193,7 +194,7 @@ int inet_send(struct socket *so, struct mbuf *chain)
         return -EPIPE;
     }
     in_pcb_reference(&so->tcb->inp);
-    *krp = (struct krp){.action = work_send, .parameter = {(uintptr_t)so, (uintptr_t)chain}};
+    *krp = (struct krp){.action = work_send, .parameter = {(uintptr_t)so, (uintptr_t)chain, urgent}};
     krp_queue(&database_of(so)->queue, krp);
     return 0;
 }

@@ -21,8 +21,8 @@
  * (handed.h):
  *
  *   inet_call(so, fn, arg)    fn(so, arg), done when this returns: a system call's work on a connection
- *   inet_send(so, chain)      appends written bytes, a list of packets, to the socket, and sends as many as it
- *                             may
+ *   inet_send(so, chain, u)   appends written bytes, a list of packets, to the socket, and sends as many as it
+ *                             may; `u`: the last byte is urgent
  *   inet_output(so)           bytes have been read: the window may have to be announced
  *   inet_receive(m)           a packet with its IP header, at most at SPL_NET; false: the caller takes it to ip_input
  *                             itself
@@ -45,7 +45,8 @@ struct mbuf;
 
 typedef int inet_fn(struct socket *so, void *arg);
 int inet_call(struct socket *so, inet_fn *fn, void *arg);
-int inet_send(struct socket *so, struct mbuf *chain); /* consumes it. -EPIPE: sending has been shut down; -ENOBUFS */
+/* Consumes the chain; `urgent`: its last byte is. -EPIPE: sending has been shut down; -ENOBUFS. */
+int inet_send(struct socket *so, struct mbuf *chain, bool urgent);
 void inet_output(struct socket *so);
 void inet_round(void (*fn)(unsigned database, void *arg), void *arg);
 

@@ -67,7 +67,7 @@ void so_changed(struct socket *so)
     poll_wakeup();
 }
 
-bool so_append(struct socket *so, struct mbuf *chain)
+bool so_append(struct socket *so, struct mbuf *chain, bool urgent)
 {
     bool sends = !(so->state & SS_CANTSEND);
     for (struct mbuf *next; sends && chain; chain = next) {
@@ -75,6 +75,10 @@ bool so_append(struct socket *so, struct mbuf *chain)
         sb_append(&so->snd, chain);
     }
     m_free_chain(chain);
+    if (sends && urgent) {
+        so->urgent_to = so->snd.cc;
+        so->urgent_new = true;
+    }
     return sends;
 }
 
@@ -193,7 +197,7 @@ static void turn_ends(struct socket *so, bool *taken)
     so_changed(so);
 }
 
-int so_send(struct socket *so, struct transfer *t, bool waits)
+int so_send(struct socket *so, struct transfer *t, bool waits, bool urgent)
 {
     int done = 0;
     inet_enter();
@@ -209,7 +213,7 @@ int so_send(struct socket *so, struct transfer *t, bool waits)
         so_unlock(&so->lock);
         struct mbuf *chain = sb_taken_in(t, (uint32_t)space, &error);
         uint32_t bytes = m_length(chain);
-        int sent = chain ? inet_send(so, chain) : 0;
+        int sent = chain ? inet_send(so, chain, urgent && !t->left) : 0;
         if (!sent)
             done += (int)bytes;
         else if (sent != -EPIPE) /* else room() has the error */
@@ -223,12 +227,23 @@ int so_send(struct socket *so, struct transfer *t, bool waits)
     return done ? done : error;
 }
 
-/* Bytes of the first packet, at most `most`, or 0 at the end, or an error. With the socket's lock held. */
-static int there_is(struct socket *so, bool waits, uint32_t most)
+/*
+ * Bytes that may be read, at most `most`, or 0 at the end, or an error. `begun`: also 0 at the urgent byte, where a
+ * call ends that has read something. `peeked`: how many are to be skipped before them; if null, the urgent byte is
+ * dropped. With the socket's lock held.
+ */
+static int there_is(struct socket *so, bool waits, uint32_t most, bool begun, uint32_t *peeked)
 {
     for (int error = 0; !error; error = wait(so, waits)) {
-        if (so->rcv.cc)
-            return (int)MIN(so->rcv.head->m_len, most);
+        uint32_t skip, bytes = so_readable(so, &skip);
+        if (begun && so->urgent != URGENT_NONE && !so->urgent_at)
+            return 0;
+        if (peeked)
+            *peeked = skip;
+        else if (skip && so->rcv.cc)
+            so_drop_received(so, 1);
+        if (bytes)
+            return (int)MIN(bytes, most);
         if (so->error)
             return taken_error(so);
         if (so->state & SS_CANTRECEIVE)
@@ -239,14 +254,21 @@ static int there_is(struct socket *so, bool waits, uint32_t most)
     return waits ? -ERESTART : -EAGAIN;
 }
 
-/* Copies buffered bytes, which stay; their packets do, as it is the thread's turn. With the socket's lock held. */
-static int copied_out(struct socket *so, struct transfer *t, int *error)
+/*
+ * Copies `most` buffered bytes from `skip` on, which stay; their packets do, as it is the thread's turn. With the
+ * socket's lock held.
+ */
+static int copied_out(struct socket *so, struct transfer *t, uint32_t skip, uint32_t most, int *error)
 {
-    uint32_t most = MIN(so->rcv.cc, t->left), done = 0;
-    for (const struct mbuf *m = so->rcv.head; done < most && !*error; m = m->m_nextpkt) {
-        uint32_t n = MIN(m->m_len, most - done);
+    const struct mbuf *m = so->rcv.head;
+    uint32_t done = 0;
+    for (; skip >= m->m_len; m = m->m_nextpkt)
+        skip -= m->m_len;
+    for (; done < most && !*error; m = m->m_nextpkt, skip = 0) {
+        const uint8_t *from = m->m_data + skip;
+        uint32_t n = MIN(m->m_len - skip, most - done);
         so_unlock(&so->lock);
-        *error = transfer_out(t, m->m_data, n);
+        *error = transfer_out(t, from, n);
         so_lock(&so->lock);
         done += *error ? 0 : n;
     }
@@ -264,17 +286,18 @@ static int moved_out(struct socket *so, struct transfer *t, bool waits, bool all
             inet_output(so);
             so_lock(&so->lock);
         }
-        int n = there_is(so, waits, t->left);
+        int n = there_is(so, waits, t->left, done || t->has_some, 0);
         if (n <= 0) {
             *error = n;
             break;
         }
+        n = (int)MIN(so->rcv.head->m_len, (uint32_t)n);
         const uint8_t *from = so->rcv.head->m_data; /* stable: only the thread that has the turn takes packets off */
         so_unlock(&so->lock);
         *error = transfer_out(t, from, (uint32_t)n);
         so_lock(&so->lock);
         if (!*error) {
-            sb_drop(&so->rcv, (uint32_t)n);
+            so_drop_received(so, (uint32_t)n);
             done += n;
         }
     }
@@ -291,9 +314,10 @@ int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, boo
     int error = turn(so, waits, &so->receiving);
     bool mine = !error;
     if (!error && peek) {
-        int n = there_is(so, waits, t->left);
+        uint32_t skip;
+        int n = there_is(so, waits, t->left, false, &skip);
         error = n < 0 ? n : 0;
-        done = n > 0 ? copied_out(so, t, &error) : 0;
+        done = n > 0 ? copied_out(so, t, skip, (uint32_t)n, &error) : 0;
     } else if (!error) {
         done = moved_out(so, t, waits, all, &error);
     }
@@ -314,7 +338,7 @@ static bool descriptor_waits(const struct file *f)
 
 static int socket_write(struct file *f, struct transfer *t)
 {
-    return so_send(socket_of(f), t, descriptor_waits(f));
+    return so_send(socket_of(f), t, descriptor_waits(f), false);
 }
 
 static int socket_read(struct file *f, struct transfer *t)
@@ -382,13 +406,15 @@ static int socket_ioctl(struct file *f, struct vm_map *map, uint32_t request, ui
     struct socket *so = socket_of(f);
     inet_enter();
     so_lock(&so->lock);
-    int n = (int)so->rcv.cc;
+    bool passed = so->urgent == URGENT_NONE || so->urgent == URGENT_ANNOUNCED || so->urgent_inline;
+    int n = (int)(passed ? so->rcv.cc : so->urgent_at), at_mark = so->urgent != URGENT_NONE && !so->urgent_at;
     so_unlock(&so->lock);
     inet_leave();
     struct user_net_status status = {m_in_use(), tcp_in_use(), 0};
     put32((uint8_t *)&status.address, net_own.ip);
     switch (request) {
     case USER_FIONREAD: return copyout(map, argument, &n, sizeof n);
+    case USER_SIOCATMARK: return copyout(map, argument, &at_mark, sizeof at_mark);
     case USER_SIOCNETSTATUS: return copyout(map, argument, &status, sizeof status);
     default: return -ENOTTY;
     }
@@ -397,10 +423,13 @@ static int socket_ioctl(struct file *f, struct vm_map *map, uint32_t request, ui
 static int socket_poll(struct file *f, int events)
 {
     struct socket *so = socket_of(f);
+    uint32_t skip;
     int now = 0;
     inet_enter();
     so_lock(&so->lock);
-    if (so->rcv.cc || so->state & SS_CANTRECEIVE || !STAILQ_EMPTY(&so->queue) || so->error)
+    if (so->urgent == URGENT_THERE)
+        now |= USER_POLLPRI;
+    if (so_readable(so, &skip) || so->state & SS_CANTRECEIVE || !STAILQ_EMPTY(&so->queue) || so->error)
         now |= USER_POLLIN;
     if (so->state & SS_CANTSEND || so->error || (so->state & SS_CONNECTED && sb_space(&so->snd)))
         now |= USER_POLLOUT;

@@ -37,6 +37,9 @@ struct sockbuf {
     uint32_t coming;          /* not yet appended (inet_send) */
 };
 
+/* A received urgent byte (MSG_OOB): announced, received, taken by MSG_OOB. It stays in the buffer, as a mark. */
+enum so_urgent { URGENT_NONE, URGENT_ANNOUNCED, URGENT_THERE, URGENT_TAKEN };
+
 /* Of so_state. */
 #define SS_CONNECTING 1u
 #define SS_CONNECTED 2u   /* has been connected; the next two say whether it still is */
@@ -55,8 +58,15 @@ struct socket {
     int error; /* of the connection, reported once: minus a number of <errno.h> */
     struct sockbuf snd, rcv;
     bool sending, receiving; /* a thread has the turn */
-    bool no_delay, keep_alive,
-        reuse_address; /* TCP_NODELAY, SO_KEEPALIVE, SO_REUSEADDR: only a listener reserves an address */
+    bool no_delay, keep_alive, urgent_inline,
+        reuse_address; /* TCP_NODELAY, SO_KEEPALIVE, SO_OOBINLINE, SO_REUSEADDR: only a listener reserves an address */
+    /* Urgent data: bytes of `snd` to the end of the last urgent one; whether the peer is to be told now; the last
+     * received urgent byte, and how many bytes of `rcv` are before it. */
+    uint32_t urgent_to;
+    bool urgent_new;
+    enum so_urgent urgent;
+    uint32_t urgent_at;
+    uint8_t urgent_byte;
     /* Of a listening socket: connections in order, and how many are being set up or wait. */
     STAILQ_HEAD(, socket) queue;
     uint32_t queued, backlog;
@@ -89,15 +99,23 @@ void sb_flush(struct sockbuf *sb);
  * is shorter, or 0.
  */
 struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, int *error);
-bool so_append(struct socket *so,
-               struct mbuf *chain); /* to the data to be sent, consumes it; false: sending has ended */
+/* To the data to be sent; consumes the chain. `urgent`: its last byte is. False: sending has ended. */
+bool so_append(struct socket *so, struct mbuf *chain, bool urgent);
+/* Urgent data (urgent.c), with the socket's lock held: is announced `after` bytes of the received ones; bytes came. */
+void so_urgent(struct socket *so, uint32_t after);
+void so_urgent_came(struct socket *so);
+/* Received bytes up to the urgent one or, if that is next, behind it; *skip: 1 if it is next and not inline. */
+uint32_t so_readable(const struct socket *so, uint32_t *skip);
+void so_drop_received(struct socket *so, uint32_t bytes);
+/* Receives the urgent byte: 1, 0 at the end, or -EINVAL: there is none, -EAGAIN: it has not arrived. */
+int so_receive_urgent(struct socket *so, struct transfer *t, bool peek);
 
 /*
  * Sends or receives bytes of the piece: returns how many, 0 at the end, or minus a number of <errno.h>. -EPIPE: the
- * caller is to get the signal. `waits`: for room, or for bytes; `peek`: received bytes stay; `all`: receives until the
- * piece is full.
+ * caller is to get the signal. `waits`: for room, or for bytes; `urgent`: the last byte is; `peek`: received bytes
+ * stay; `all`: receives until the piece is full.
  */
-int so_send(struct socket *so, struct transfer *t, bool waits);
+int so_send(struct socket *so, struct transfer *t, bool waits, bool urgent);
 int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, bool all);
 
 /* TCP's reports on the connection; each takes the socket's lock. */

@@ -506,8 +506,9 @@ static int call_waits(const struct call *c, uint32_t others)
 static int send_bytes(const struct call *c)
 {
     struct transfer t = {.map = c->map, .at = c->a[1], .left = MIN(c->a[2], INT32_MAX)};
-    int waits = call_waits(c, USER_MSG_NOSIGNAL);
-    int n = waits < 0 ? waits : c->so ? so_send(c->so, &t, waits) : pair_send(c->pair, &t, waits);
+    bool urgent = c->so && c->a[3] & USER_MSG_OOB;
+    int waits = call_waits(c, USER_MSG_NOSIGNAL | (urgent ? USER_MSG_OOB : 0));
+    int n = waits < 0 ? waits : c->so ? so_send(c->so, &t, waits, urgent) : pair_send(c->pair, &t, waits);
     if (n == -EPIPE && !(c->a[3] & USER_MSG_NOSIGNAL))
         file_broken_pipe();
     return n;
@@ -516,10 +517,13 @@ static int send_bytes(const struct call *c)
 static int receive_bytes(const struct call *c)
 {
     struct transfer t = {.map = c->map, .at = c->a[1], .left = MIN(c->a[2], INT32_MAX)};
-    int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL);
+    bool urgent = c->so && c->a[3] & USER_MSG_OOB;
+    int waits = call_waits(c, USER_MSG_PEEK | USER_MSG_WAITALL | (urgent ? USER_MSG_OOB : 0));
     bool peek = c->a[3] & USER_MSG_PEEK, all = c->a[3] & USER_MSG_WAITALL;
     if (waits < 0)
         return waits;
+    if (urgent)
+        return so_receive_urgent(c->so, &t, peek);
     return c->so ? so_receive(c->so, &t, waits, peek, all) : pair_receive(c->pair, &t, waits, peek, all);
 }
 

@@ -76,6 +76,7 @@ static int of_socket(struct socket *so, uint32_t name, int *value, bool set)
     case USER_SO_ACCEPTCONN: return told(value, set, !!(so->state & SS_LISTENS));
     case USER_SO_REUSEADDR: return flag(&so->reuse_address, value, set);
     case USER_SO_KEEPALIVE: return keep_alive(so, value, set);
+    case USER_SO_OOBINLINE: return flag(&so->urgent_inline, value, set);
     case USER_SO_SNDBUF: return size(so, &so->snd, value, set);
     case USER_SO_RCVBUF: return size(so, &so->rcv, value, set);
     case USER_SO_ERROR: return error_of(so, value, set);

@@ -3,7 +3,8 @@
  * congestion avoidance, fast retransmit and recovery (RFC 5681, 6582), retransmission times (RFC 6298, in units of
  * the slow timer), delayed acknowledgements, the algorithms against small segments, window probes, checks against
  * blind resets and injection (RFC 5961), window scaling and timestamps with PAWS (RFC 7323), selective
- * acknowledgements (RFC 2018, 6675). Sequence numbers are compared modulo 2^32.
+ * acknowledgements (RFC 2018, 6675), urgent data (RFC 6093: the pointer is to the byte after it). Sequence numbers are
+ * compared modulo 2^32.
  *
  *   tcp_input.c    received segments                tcp_timer.c   pffast_thread (200 ms) and pfslow_thread (500 ms)
  *   tcp_output.c   sending                          tcp_usrreq.c  requests of sockets
@@ -46,6 +47,7 @@ enum tcp_state {
 #define TH_RST 4u
 #define TH_PUSH 8u
 #define TH_ACK 16u
+#define TH_URG 32u
 
 /* Ticks of the slow timer: 500 ms. */
 #define TCP_SLOW_HZ 2
@@ -102,6 +104,8 @@ struct tcpcb {
     uint32_t loss_max; /* snd_max before the first duplicate: without what RFC 3042 sends after it */
     /* Receiving: next, window, and the end of the offered window. */
     uint32_t irs, rcv_nxt, rcv_wnd, rcv_adv;
+    bool rcv_urgent; /* an urgent byte was announced, the last one at rcv_up */
+    uint32_t rcv_up;
     struct mbuf *reassembly; /* by m_nextpkt, in order of m_seq */
     uint32_t reassembled; /* how many */
     /* Options that both sides' SYNs had. */

@@ -16,7 +16,7 @@
 struct segment {
     struct tcp_ends ends;
     struct mbuf *m; /* its data; 0: consumed */
-    uint32_t seq, ack, length, window;
+    uint32_t seq, ack, length, window, urgent;
     uint32_t flags;
     bool fin_again; /* it had a FIN that was received before */
     uint32_t first; /* `seq` before old data is cut off */
@@ -60,6 +60,7 @@ static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
                           .ack = get32(tcp + 8),
                           .length = length - of_tcp,
                           .window = get16(tcp + 14),
+                          .urgent = tcp[13] & TH_URG ? get16(tcp + 18) : 0,
                           .flags = tcp[13]};
     tcp_options_read(tcp + TCP_HEADER, of_tcp - TCP_HEADER, &s->options);
     m_adj(m, header + of_tcp);
@@ -122,6 +123,7 @@ static struct tcpcb *listens(struct tcpcb *tp, struct segment *s)
     struct inpcb *inp = &new->inp;
     so->no_delay = listening->no_delay;
     so->keep_alive = listening->keep_alive;
+    so->urgent_inline = listening->urgent_inline;
     so->snd.hiwat = listening->snd.hiwat;
     so->rcv.hiwat = listening->rcv.hiwat;
     new->keep_idle = tp->keep_idle;
@@ -344,6 +346,7 @@ static bool leave_buffer(struct tcpcb *tp, uint32_t acked)
     so_lock(&so->lock);
     uint32_t of_data = MIN(acked, so->snd.cc);
     sb_drop(&so->snd, of_data);
+    so->urgent_to -= MIN(of_data, so->urgent_to);
     if (of_data)
         so_changed(so);
     so_unlock(&so->lock);
@@ -466,6 +469,7 @@ static void deliver(struct tcpcb *tp, struct mbuf *m)
         m_free(m); /* no longer read */
     } else {
         sb_append(&so->rcv, m);
+        so_urgent_came(so);
         so_changed(so);
     }
     so_unlock(&so->lock);
@@ -553,6 +557,21 @@ static bool still_receives(const struct tcpcb *tp)
     return tp->state == TCPS_ESTABLISHED || tp->state == TCPS_FIN_WAIT_1 || tp->state == TCPS_FIN_WAIT_2;
 }
 
+/* The segment announces an urgent byte, which it need not have; a later one than before, and not received yet. */
+static void take_urgent(struct tcpcb *tp, const struct segment *s)
+{
+    uint32_t up = s->first + s->urgent - 1;
+    if (seq_lt(up, tp->rcv_nxt) || (tp->rcv_urgent && seq_leq(up, tp->rcv_up)))
+        return;
+    struct socket *so = tp->inp.so;
+    tp->rcv_urgent = true;
+    tp->rcv_up = up;
+    so_lock(&so->lock);
+    if (!(so->state & SS_CANTRECEIVE))
+        so_urgent(so, so->rcv.cc + (up - tp->rcv_nxt));
+    so_unlock(&so->lock);
+}
+
 static void data(struct tcpcb *tp, struct segment *s)
 {
     if (!still_receives(tp)) {
@@ -564,6 +583,8 @@ static void data(struct tcpcb *tp, struct segment *s)
         tcp_abort(tp, 0); /* it cannot be read any more: a reset (RFC 1122, 4.2.2.13) */
         return;
     }
+    if (s->urgent)
+        take_urgent(tp, s);
     if (s->flags & TH_FIN) {
         tp->fin_seen = true;
         tp->fin_at = s->seq + s->length;

@@ -43,7 +43,7 @@ static struct mbuf *packet(void)
  * there.
  */
 static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32_t flags,
-                 uint32_t window, uint32_t options)
+                 uint32_t window, uint32_t urgent, uint32_t options)
 {
     static uint32_t identification;
     uint8_t *ip = m->m_data, *tcp = ip + IP_HEADER;
@@ -63,6 +63,7 @@ static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint
     tcp[12] = (uint8_t)((TCP_HEADER + options) / 4 << 4);
     tcp[13] = (uint8_t)flags;
     put16(tcp + 14, window);
+    put16(tcp + 18, urgent);
     uint32_t length = m->m_len - IP_HEADER;
     put16(tcp + 16, in_cksum(tcp, length, in_pseudo_sum(ip, IPPROTO_TCP, length)));
     NET_COUNT(tcp_out);
@@ -73,15 +74,21 @@ void tcp_respond(const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32
 {
     struct mbuf *m = packet();
     if (m)
-        send(m, ends, seq, ack, flags, window, 0);
+        send(m, ends, seq, ack, flags, window, 0, 0);
 }
 
-/* Sends a segment of the connection; its `options` bytes of options are already there. */
-static void send_of(struct tcpcb *tp, struct mbuf *m, uint32_t seq, uint32_t flags, uint32_t window, uint32_t options)
+/*
+ * Sends a segment of the connection; its `options` bytes of options are already there. `up`: the number after the last
+ * urgent byte, if that is not before the segment.
+ */
+static void send_of(struct tcpcb *tp, struct mbuf *m, uint32_t seq, uint32_t up, uint32_t flags, uint32_t window,
+                    uint32_t options)
 {
+    uint32_t urgent = seq_lt(seq, up) ? MIN(up - seq, TCP_WINDOW_MOST) : 0;
+    flags |= urgent ? TH_URG : 0;
     struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
     tp->last_ack_sent = tp->rcv_nxt;
-    send(m, &ends, seq, tp->rcv_nxt, flags, flags & TH_SYN ? window : window >> tp->rcv_scale, options);
+    send(m, &ends, seq, tp->rcv_nxt, flags, flags & TH_SYN ? window : window >> tp->rcv_scale, urgent, options);
 }
 
 void tcp_probe(struct tcpcb *tp)
@@ -91,14 +98,14 @@ void tcp_probe(struct tcpcb *tp)
         return;
     uint32_t options = tcp_options_write(tp, false, m->m_data + HEADERS);
     m->m_len += options;
-    send_of(tp, m, tp->snd_una - 1, TH_ACK, tp->rcv_adv - tp->rcv_nxt, options);
+    send_of(tp, m, tp->snd_una - 1, tp->snd_una - 1, TH_ACK, tp->rcv_adv - tp->rcv_nxt, options);
 }
 
 /* The plan of one segment. */
 struct plan {
     uint32_t offset, length; /* of the data, in the send buffer */
     uint32_t most;             /* limit of `length` */
-    uint32_t flags, window;
+    uint32_t flags, window, up; /* up: after the last urgent byte, or not after the segment's first */
     bool more; /* more is to be sent after it */
 };
 
@@ -121,13 +128,14 @@ static uint32_t segment_most(const struct tcpcb *tp)
                           : tp->mss;
 }
 
-/* RFC 1122, 4.2.3.4: no small segment while data is unacknowledged. */
+/* RFC 1122, 4.2.3.4: no small segment while data is unacknowledged, unless it is urgent. */
 static bool data_goes(const struct tcpcb *tp, const struct socket *so, const struct plan *p)
 {
     bool idle = tp->snd_max == tp->snd_una;
     if (!p->length)
         return false;
-    return p->length == p->most || ((idle || so->no_delay) && p->offset + p->length >= so->snd.cc) || tp->force ||
+    bool hurries = idle || so->no_delay || so->urgent_to > p->offset;
+    return p->length == p->most || (hurries && p->offset + p->length >= so->snd.cc) || tp->force ||
            p->length >= tp->max_snd_wnd / 2 || seq_lt(tp->snd_nxt, tp->snd_max) ||
            (p->flags & TH_FIN && p->offset + p->length == so->snd.cc);
 }
@@ -196,9 +204,10 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
     if (p->offset + p->length < so->snd.cc || syn || (tp->force && tp->timer[TCPT_PERSIST])) /* no FIN with a probe */
         p->flags &= ~TH_FIN;
     p->window = said_window(tp, so, p->flags & TH_SYN);
+    p->up = tp->snd_una + (syn ? 0 : so->urgent_to);
     if (tp->again)
         return p->length || p->flags & TH_FIN;
-    if (data_goes(tp, so, p) || tp->ack_now || p->flags & (TH_SYN | TH_RST))
+    if (data_goes(tp, so, p) || tp->ack_now || so->urgent_new || p->flags & (TH_SYN | TH_RST))
         return true;
     if (p->flags & TH_FIN && (!tp->sent_fin || tp->snd_nxt == tp->snd_una))
         return true;
@@ -265,9 +274,10 @@ static bool send_one(struct tcpcb *tp)
     m->m_len += options + p.length;
     if (p.length && p.offset + p.length == so->snd.cc)
         p.flags |= TH_PUSH;
+    so->urgent_new = false;
     so_unlock(&so->lock);
     uint32_t seq = account(tp, &p);
-    send_of(tp, m, seq, p.flags, p.window, options);
+    send_of(tp, m, seq, p.up, p.flags, p.window, options);
     return p.more;
 }
 

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "user/lib/cancel.h"
@@ -134,4 +135,10 @@ char *inet_ntoa(struct in_addr address)
     snprintf(text, sizeof text, "%u.%u.%u.%u", (unsigned)(of >> 24), (unsigned)(of >> 16 & 255),
              (unsigned)(of >> 8 & 255), (unsigned)(of & 255));
     return text;
+}
+
+int sockatmark(int fd)
+{
+    int at_mark;
+    return ioctl(fd, SIOCATMARK, &at_mark) ? -1 : at_mark;
 }

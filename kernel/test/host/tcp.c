@@ -3,8 +3,9 @@
  * is another TCP, with arithmetic of its own, over a wire that loses, repeats, reorders, delays and damages;
  * segments of any content; allocations that fail at any place. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
  * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
- * net/socket.c net/sockbuf.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c
- * net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
+ * net/socket.c net/sockbuf.c net/urgent.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c
+ * net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c
+ * lib/bootargs.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h" TCP_FEW=100
  */
 #include "test/host/tcp_world.h"

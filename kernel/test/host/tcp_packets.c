@@ -2,8 +2,9 @@
  * TCP by packet scripts (packets/README.md): frames in, frames out with their times, and what calls return, for each
  * script with sequence numbers that begin at several places. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
  * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
- * net/socket.c net/sockbuf.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c net/tcp_options.c
- * net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
+ * net/socket.c net/sockbuf.c net/urgent.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c
+ * net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c
+ * lib/bootargs.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
  */
 #include "test/host/tcp_world.h"
@@ -343,11 +344,18 @@ static const struct {
              {"TCP_KEEPINTVL", USER_TCP_KEEPINTVL},
              {"TCP_KEEPCNT", USER_TCP_KEEPCNT},
              {"TCP_MAXSEG", USER_TCP_MAXSEG},
+             {"SO_OOBINLINE", USER_SO_OOBINLINE},
+             {"MSG_OOB", USER_MSG_OOB},
+             {"MSG_PEEK", USER_MSG_PEEK},
+             {"FIONREAD", (int)USER_FIONREAD},
+             {"SIOCATMARK", (int)USER_SIOCATMARK},
              {"POLLIN", USER_POLLIN},
+             {"POLLPRI", USER_POLLPRI},
              {"POLLOUT", USER_POLLOUT},
              {"POLLERR", USER_POLLERR},
              {"POLLHUP", USER_POLLHUP},
              {"EAGAIN", EAGAIN},
+             {"EINVAL", EINVAL},
              {"EINPROGRESS", EINPROGRESS},
              {"ECONNREFUSED", ECONNREFUSED},
              {"ECONNRESET", ECONNRESET},
@@ -382,7 +390,8 @@ static struct arguments arguments_of(const char **at)
         if (next_is(at, "..."))
             args.a[args.count++] = 0;
         else
-            args.a[args.count++] = value(at);
+            for (args.a[args.count++] = value(at); next_is(at, "|");)
+                args.a[args.count - 1] |= value(at);
         if (bracket)
             need(at, "]");
         next_is(at, ",");
@@ -397,23 +406,37 @@ static int fd_of(int number_of)
     return script.fd[number_of];
 }
 
-static int write_some(int fd, int n)
+static int send_some(int fd, int n, int flags)
 {
     for (int i = 0; i < n; i++)
         user[USER_DATA + i] = (uint8_t)((script.wrote + 1 + (uint32_t)i) * 3);
-    int done = k_write(fd, (uint32_t)n);
+    int done = flags ? CALL(sys_sendto, (uint32_t)fd, USER_AT + USER_DATA, (uint32_t)n, (uint32_t)flags)
+                     : k_write(fd, (uint32_t)n);
     script.wrote += done > 0 ? (uint32_t)done : 0;
     return done;
 }
 
-static int read_some(int fd, int n)
+/* An urgent byte, if it is received by itself, is not among those read. */
+static int receive_some(int fd, int n, int flags)
 {
-    int done = k_read(fd, (uint32_t)n);
+    int done = flags ? CALL(sys_recvfrom, (uint32_t)fd, USER_AT + USER_DATA, (uint32_t)n, (uint32_t)flags)
+                     : k_read(fd, (uint32_t)n);
+    if (flags & USER_MSG_OOB)
+        return done;
     for (int i = 0; i < done; i++)
         if (user[USER_DATA + i] != (uint8_t)((script.has_read + 1 + (uint32_t)i) * 7))
             wrong("byte %d that was read is wrong", i);
-    script.has_read += done > 0 ? (uint32_t)done : 0;
+    script.has_read += done > 0 && !flags ? (uint32_t)done : 0;
     return done;
+}
+
+static int io_number(int fd, int request)
+{
+    struct file *f = descriptor_file(0, (uint32_t)fd);
+    int is, error = f ? socket_ops.ioctl(f, 0, (uint32_t)request, USER_AT + 16) : -EBADF;
+    file_release(f);
+    memcpy(&is, user + 16, sizeof is);
+    return checked(error) ? error : is;
 }
 
 static int option_set(int fd, const int *a)
@@ -452,9 +475,19 @@ static int done_by(const char *name, const struct arguments *args, bool *opens)
     if (!strcmp(name, "connect"))
         return k_connect(fd, script.peer);
     if (!strcmp(name, "write"))
-        return write_some(fd, a[2]);
+        return send_some(fd, a[2], 0);
+    if (!strcmp(name, "send"))
+        return send_some(fd, a[2], a[3]);
     if (!strcmp(name, "read"))
-        return read_some(fd, a[2]);
+        return receive_some(fd, a[2], 0);
+    if (!strcmp(name, "recv"))
+        return receive_some(fd, a[2], a[3]);
+    if (!strcmp(name, "passes")) { /* bytes of the stream that are not read */
+        script.has_read += (uint32_t)a[1];
+        return 0;
+    }
+    if (!strcmp(name, "ioctl"))
+        return io_number(fd, a[1]);
     if (!strcmp(name, "shutdown"))
         return k_shutdown(fd, (uint32_t)a[1]);
     if (!strcmp(name, "setsockopt"))

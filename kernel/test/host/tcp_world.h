@@ -454,7 +454,7 @@ static int k_read(int fd, uint32_t n)
 static int k_poll(int fd)
 {
     struct file *f = descriptor_file(0, (uint32_t)fd);
-    int now_so = socket_ops.poll(f, USER_POLLIN | USER_POLLOUT);
+    int now_so = socket_ops.poll(f, USER_POLLIN | USER_POLLOUT | USER_POLLPRI);
     file_release(f);
     return checked(now_so);
 }

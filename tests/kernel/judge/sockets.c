@@ -20,16 +20,22 @@ static void count(int number)
 
 static void show_state(const char *what, int fd)
 {
-    struct pollfd p = {fd, POLLIN | POLLOUT, 0};
+    struct pollfd p = {fd, POLLIN | POLLOUT | POLLPRI, 0};
     poll(&p, 1, 0);
-    say("%s:%s%s%s%s", what, p.revents & POLLIN ? " IN" : "", p.revents & POLLOUT ? " OUT" : "",
-        p.revents & POLLERR ? " ERR" : "", p.revents & POLLHUP ? " HUP" : "");
+    say("%s:%s%s%s%s%s", what, p.revents & POLLPRI ? " PRI" : "", p.revents & POLLIN ? " IN" : "",
+        p.revents & POLLOUT ? " OUT" : "", p.revents & POLLERR ? " ERR" : "", p.revents & POLLHUP ? " HUP" : "");
 }
 
 /* Waits until there is something to read. */
 static int comes(int fd)
 {
     struct pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 10000);
+}
+
+static int comes_urgent(int fd)
+{
+    struct pollfd p = {fd, POLLPRI, 0};
     return poll(&p, 1, 10000);
 }
 
@@ -186,6 +192,68 @@ static void a_reset(void)
     SAID(close(listening));
 }
 
+static void show_urgent(const char *what, int fd)
+{
+    int at_mark = -1, n = -1;
+    fd_set exceptional;
+    struct timeval none = {0};
+    FD_ZERO(&exceptional);
+    FD_SET(fd, &exceptional);
+    SAID(ioctl(fd, FIONREAD, &n));
+    SAID(ioctl(fd, SIOCATMARK, &at_mark));
+    SAID(sockatmark(fd));
+    SAID(select(fd + 1, 0, 0, &exceptional, &none));
+    say("%d to the mark or the end, %s it", n, at_mark ? "at" : "not at");
+    show_state(what, fd);
+}
+
+static void receive_to_mark(const char *what, int fd)
+{
+    SAID(recv(fd, got, 10, MSG_OOB | MSG_PEEK));
+    SAID(recv(fd, got, 10, MSG_OOB));
+    SAID(recv(fd, got, 10, MSG_OOB));
+    SAID(recv(fd, got, 10, MSG_PEEK | MSG_DONTWAIT));
+    show_urgent(what, fd);
+    SAID(recv(fd, got, 10, MSG_WAITALL));
+    say("%.2s", got);
+    show_urgent(what, fd);
+}
+
+/* Urgent data, which is in line or not. */
+static void urgent(int in_line)
+{
+    struct sockaddr_in of;
+    socklen_t length = sizeof in_line;
+    int listening = socket(AF_INET, SOCK_STREAM, 0), a = socket(AF_INET, SOCK_STREAM, 0), b, value = 7;
+    bind(listening, at(&of, LOCAL, 0), sizeof of);
+    listen(listening, 1);
+    SAID(setsockopt(listening, SOL_SOCKET, SO_OOBINLINE, &in_line, sizeof in_line));
+    SAID(recv(a, got, 1, MSG_OOB));
+    SAID(connect(a, at(&of, LOCAL, port_of(listening)), sizeof of));
+    b = accept(listening, 0, 0);
+    SAID(getsockopt(b, SOL_SOCKET, SO_OOBINLINE, &value, &length));
+    say("in line: %d", value);
+    SAID(recv(b, got, 1, MSG_OOB));
+    SAID(send(a, "abc", 3, MSG_OOB));
+    SAID(comes_urgent(b));
+    show_urgent("an urgent byte came", b);
+    receive_to_mark("received to the mark", b);
+    SAID(recv(b, got, 10, MSG_DONTWAIT));
+    show_urgent("nothing behind the mark", b);
+    SAID(send(a, "de", 2, MSG_OOB));
+    SAID(comes_urgent(b));
+    SAID(send(a, "fg", 2, 0));
+    SAID(recv(b, got, 10, 0));
+    say("%.1s", got);
+    SAID(comes(b));
+    SAID(recv(b, got, 1, 0));
+    say("%.1s", got);
+    show_urgent("behind the mark", b);
+    SAID(close(a));
+    SAID(close(b));
+    SAID(close(listening));
+}
+
 static void datagrams(void)
 {
     struct sockaddr_in of, own;
@@ -208,6 +276,7 @@ static void datagrams(void)
         SAID(memcmp(bytes, got, sizes[i]));
     }
     SAID(recv(b, got, 1, MSG_DONTWAIT));
+    SAID(send(a, "x", 1, MSG_OOB));
     SAID(sendto(b, bytes, 65508, 0, at(&of, LOCAL, port_of(a)), sizeof of));
     SAID(sendto(b, "x", 1, 0, at(&of, 0xffffffff, 9), sizeof of));
     SAID(close(b));
@@ -226,6 +295,8 @@ int main(void)
     pairs();
     streams();
     a_reset();
+    urgent(0);
+    urgent(1);
     datagrams();
     return 0;
 }

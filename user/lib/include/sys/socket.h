@@ -25,6 +25,7 @@ struct sockaddr {
 #define SOCK_DGRAM 2
 #define SOCK_CLOEXEC 0x40000
 #define SOCK_NONBLOCK 0x4000
+#define MSG_OOB 0x1
 #define MSG_PEEK 0x2
 #define MSG_WAITALL 0x40
 #define MSG_DONTWAIT 0x80
@@ -37,6 +38,7 @@ struct sockaddr {
 #define SO_REUSEADDR 0x4
 #define SO_KEEPALIVE 0x8
 #define SO_BROADCAST 0x20
+#define SO_OOBINLINE 0x100
 #define SO_SNDBUF 0x1001
 #define SO_RCVBUF 0x1002
 #define SO_ERROR 0x1007
@@ -61,4 +63,5 @@ ssize_t sendto(int fd, const void *buffer, size_t length, int flags, const struc
 ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address, socklen_t *of_address);
 ssize_t send(int fd, const void *buffer, size_t length, int flags);
 ssize_t recv(int fd, void *buffer, size_t length, int flags);
+int sockatmark(int fd);
 #endif
