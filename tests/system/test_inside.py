@@ -273,7 +273,7 @@ def test_flame_of_programs_in_user_mode(tmp_path, part, wanted):
     symbols = [word for name, path in programs.items() for word in ("--symbols", f"{name}={path}")]
     subprocess.run([*command, "--flame", str(tmp_path / "f"), *symbols], check=True, capture_output=True)
     calls = {name: calls_in(programs[name]) for name in ("processes", "status")}
-    seen = set()
+    seen, deepest = set(), 0
     for stack in folded(tmp_path / "f"):
         name = stack[1].rpartition(" ")[2]
         if name not in calls:
@@ -283,8 +283,10 @@ def test_flame_of_programs_in_user_mode(tmp_path, part, wanted):
             continue            # the kernel's, before the thread enters user mode
         for caller, called in zip(of_user, of_user[1:], strict=False):
             assert called in calls[name][caller] or None in calls[name][caller], stack
+        deepest = max(deepest, len(of_user))
         seen.update(f"{name} {frame}" for frame in stack[2:3 + len(of_user)])
     assert seen >= wanted, sorted(seen)
+    assert deepest >= 4, f"no function is called by another one's callee: {deepest} frames at most"
 
 
 def dumped(path):
