@@ -15,6 +15,7 @@
 
 #include "arch/boot.h"
 #include "arch/csr.h"
+#include "bench/remote.h"
 #include "task/task.h"
 #include "dev/clock.h"
 #include "dev/ether.h"
@@ -106,7 +107,7 @@ void remote_end(struct message *m)
     remote_ends = true;
 }
 
-static int run_remote(void)
+int remote_run(int (*work)(void))
 {
     unsigned node = node_number(), nodes = node_count();
     if (!clock_hz())
@@ -124,7 +125,7 @@ static int run_remote(void)
         serve_others();
         await_quiet();
     } else {
-        code = run_program();
+        code = work();
         begin = cycles64() - begin;
         await_quiet();
         code |= remote_shut_down(nodes);
@@ -149,6 +150,11 @@ static int run_remote(void)
     if (code)
         kprintf("@remote_failed code=%d\n", code);
     return 0;
+}
+
+static int run_remote(void)
+{
+    return remote_run(run_program);
 }
 
 RUN("remote", "creates tasks on other nodes (program=, args=)", run_remote);

@@ -226,6 +226,20 @@ int task_create(struct task *parent, unsigned node, unsigned steps, struct port 
     return error;
 }
 
+int task_create_of(struct vm_map *memory, unsigned node, unsigned steps, struct port **child,
+                   struct task_report *report)
+{
+    const struct allocate a = {0};
+    struct vm_map *snapshot = vm_map_fork(memory);
+    if (!snapshot)
+        return -ENOMEM;
+    int error = allocate_there(node, &a, 0, child);
+    if (!error && (error = map_there(*child, snapshot, steps, report)))
+        port_drop(*child, RIGHT_SEND);
+    vm_map_release(snapshot);
+    return error;
+}
+
 /* ---- Creating many tasks. */
 
 /* The body of HOST_TASK_SPREAD; `spread` describes the further children that this node is to create. */

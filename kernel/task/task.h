@@ -78,6 +78,9 @@ struct port *task_allocate(const char *name, const struct user_break *brk, struc
 
 /* Creates a child of `parent` on that node: a send right to its port. */
 int task_create(struct task *parent, unsigned node, unsigned steps, struct port **child, struct task_report *report);
+/* The same of memory that is no task's; the child has no name. */
+int task_create_of(struct vm_map *memory, unsigned node, unsigned steps, struct port **child,
+                   struct task_report *report);
 
 /*
  * Starts children on `count` nodes from `first` on: `fanout` of them, or all if 0, from here, the others from these.

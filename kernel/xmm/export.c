@@ -11,6 +11,7 @@
 
 #define BUCKETS 64
 #define PATIENCE_TICKS 500 /* for memory to answer a request with */
+#define INSERT_MS 20000 /* for a node that puts a copy between its objects */
 
 /* A node that uses the object, and the port to which its pages are sent. */
 struct client {
@@ -43,12 +44,15 @@ static struct export_list *exports_beside(const struct vm_object *object)
     return &exported[(uintptr_t)object / 64 % BUCKETS];
 }
 
-/* The object's export; or 0. With the lock held. */
-static struct export *export_of(const struct vm_object *object)
+/*
+ * The object's export; or 0. A copy may have two: for nodes that read it through its source, and for those that have
+ * the source, too (`above`). With the lock held.
+ */
+static struct export *export_of(const struct vm_object *object, bool above)
 {
     struct export *e;
     LIST_FOREACH(e, exports_beside(object), link)
-        if (e->object == object)
+        if (e->object == object && e->above == above)
             break;
     return e;
 }
@@ -346,7 +350,7 @@ bool export_is_shared(const struct port *port)
 struct share *export_share_of(struct vm_object *object)
 {
     mutex_lock(&xmm_lock_export);
-    struct export *e = export_of(object);
+    struct export *e = export_of(object, false);
     struct share *s = e ? e->share : 0;
     mutex_unlock(&xmm_lock_export);
     return s;
@@ -418,7 +422,7 @@ struct vm_object *xmm_exported_kin(uint32_t kin)
 }
 
 /* Creates an export, and adds it to the table. With the lock held. */
-static struct export *export_new(struct vm_object *object, bool shared)
+static struct export *export_new(struct vm_object *object, bool shared, bool above)
 {
     struct export *e = zone_alloc(&exports);
     struct port *p = e ? port_create(shared ? &shared_ops : &export_ops, e) : 0;
@@ -428,7 +432,7 @@ static struct export *export_new(struct vm_object *object, bool shared)
         return 0;
     }
     uint32_t offset;
-    *e = (struct export){.port = p, .object = object};
+    *e = (struct export){.port = p, .object = object, .above = above};
     if (shared && !(e->share = share_new(object, p))) {
         port_destroy(p);
         return 0;
@@ -442,13 +446,13 @@ static struct export *export_new(struct vm_object *object, bool shared)
     return e;
 }
 
-static struct port *export_as(struct vm_object *object, bool shared)
+static struct port *export_as(struct vm_object *object, bool shared, bool above)
 {
     struct port *p = 0;
     mutex_lock(&xmm_lock_export);
-    struct export *e = export_of(object);
+    struct export *e = export_of(object, above);
     if (!e)
-        e = export_new(object, shared);
+        e = export_new(object, shared, above);
     if (e && !e->share == !shared) {
         p = e->port;
         port_make(p, RIGHT_SEND);
@@ -460,22 +464,78 @@ static struct port *export_as(struct vm_object *object, bool shared)
 struct port *xmm_export(struct vm_object *object, bool hierarchical)
 {
     struct port *p = hierarchical ? 0 : xmm_pager_of(object);
-    return p ? p : export_as(object, false);
+    return p ? p : export_as(object, false, false);
 }
 
 struct port *xmm_export_copy(struct vm_object *object)
 {
-    struct port *p = export_as(object, false);
-    mutex_lock(&xmm_lock_export);
-    struct export *e = p ? export_of(object) : 0;
-    if (e)
-        e->above = true;
-    mutex_unlock(&xmm_lock_export);
-    return p;
+    return export_as(object, false, true);
+}
+
+/* The answers of so many nodes: the first error. A node whose proxy has ended meanwhile, or itself, does not count. */
+static int await_inserted(struct port *answers, unsigned count)
+{
+    int error = 0;
+    for (; count; count--) {
+        struct message *reply;
+        int its = port_receive(answers, INSERT_MS, &reply);
+        if (!its) {
+            if (reply->id != MESSAGE_SEND_ONCE)
+                memcpy(&its, reply->body, sizeof its);
+            message_free(reply);
+        }
+        error = error ? error : its;
+    }
+    return error;
+}
+
+/* Sends the messages, each with the copy's state and a right to `port`, for an answer to `answers`. */
+static void insert_on_all(struct message_queue *to, const struct xmm_state *state, struct port *port,
+                          struct port *answers)
+{
+    for (struct message *m; (m = STAILQ_FIRST(to));) {
+        STAILQ_REMOVE_HEAD(to, link);
+        memcpy(m->body, state, sizeof *state);
+        m->size = sizeof *state;
+        port_make(port, RIGHT_SEND);
+        message_add_right(m, port, RIGHT_SEND);
+        port_make(answers, RIGHT_SEND_ONCE);
+        m->reply = (struct right){answers, RIGHT_SEND_ONCE};
+        message_post(m); /* if it cannot be sent, the answer is that its right goes unused */
+    }
+}
+
+int xmm_insert_copy(struct vm_object *copy, unsigned *nodes)
+{
+    uint32_t offset;
+    struct message_queue to = STAILQ_HEAD_INITIALIZER(to);
+    struct vm_object *source = vm_object_source(copy, &offset);
+    int error = source && !offset ? share_messages(source, XMM_INSERT, &to, nodes) : -EINVAL;
+    struct port *port = error ? 0 : xmm_export_copy(copy), *answers = port ? port_create(0, 0) : 0;
+    if (answers) {
+        struct xmm_state state;
+        xmm_state_of(copy, &state);
+        state.shadowed = 1;
+        state.shadow_offset = 0;
+        insert_on_all(&to, &state, port, answers);
+        error = await_inserted(answers, *nodes);
+        port_destroy(answers);
+    } else if (!error) {
+        error = -ENOMEM;
+    }
+    for (struct message *m; (m = STAILQ_FIRST(&to));) {
+        STAILQ_REMOVE_HEAD(&to, link);
+        message_free(m);
+    }
+    if (port)
+        port_drop(port, RIGHT_SEND);
+    if (source)
+        vm_object_release(source);
+    return error;
 }
 
 struct port *xmm_export_shared(struct vm_object *object)
 {
     struct port *p = xmm_pager_of(object);
-    return p || !share_start() ? p : export_as(object, true);
+    return p || !share_start() ? p : export_as(object, true, false);
 }

@@ -4,6 +4,7 @@
 #include <sys/queue.h>
 
 #include "arch/csr.h"
+#include "ipc/transport.h"
 #include "lib/printf.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
@@ -265,15 +266,31 @@ void proxy_shared_message(struct port *port, struct message *m)
         message_free(m);
 }
 
-/* Takes all pages held for the copy, its own or its source's, to be dropped; with the lock held. */
-static void forget_copy(struct proxy *x, struct message_queue *held)
+static void proxy_supply(struct proxy *x, struct message *m);
+
+/* The source of that copy, which ends, is no longer checked there. A reference to its control port keeps it; or 0. */
+static struct proxy *part_from_source(struct proxy *copy, struct message_queue *held)
 {
     struct proxy *source;
-    STAILQ_CONCAT(held, &x->held);
     for (unsigned i = 0; i < PROXY_BUCKETS; i++)
         LIST_FOREACH(source, &imported[i], link)
-            if (source->copy == x)
+            if (source->copy == copy) {
                 source->copy = 0;
+                STAILQ_CONCAT(held, &source->held);
+                port_reference(source->control);
+                return source;
+            }
+    return 0;
+}
+
+/* No answer comes any more about the pages that are being checked at a copy that ends: threads that wait get them. */
+static void release_held(struct proxy *source, struct message_queue *held)
+{
+    for (struct message *m; (m = STAILQ_FIRST(held));) {
+        STAILQ_REMOVE_HEAD(held, link);
+        proxy_supply(source, m);
+    }
+    port_release(source->control);
 }
 
 /*
@@ -290,9 +307,12 @@ static void proxy_terminate(uint32_t memory, vm_control_t control)
     x->ended = true;
     LIST_REMOVE(x, link);
     xmm_counts.proxies--;
-    struct message_queue held = STAILQ_HEAD_INITIALIZER(held);
-    forget_copy(x, &held);
+    struct message_queue held = STAILQ_HEAD_INITIALIZER(held), unchecked = STAILQ_HEAD_INITIALIZER(unchecked);
+    STAILQ_CONCAT(&held, &x->held);
+    struct proxy *source = part_from_source(x, &unchecked);
     mutex_unlock(&xmm_lock_proxy);
+    if (source)
+        release_held(source, &unchecked);
     for (struct message *m; (m = STAILQ_FIRST(&held));) {
         STAILQ_REMOVE_HEAD(&held, link);
         message_free(m);
@@ -342,8 +362,6 @@ static bool check_at_copy(struct proxy *x, struct message *m)
     return true;
 }
 
-static void proxy_supply(struct proxy *x, struct message *m);
-
 /* The answer, to the copy: supplies the page to its source; if it has been pushed, requests it anew for the copy. */
 static void proxy_checked(struct proxy *copy, const struct xmm_data *body)
 {
@@ -381,6 +399,25 @@ static void proxy_supply(struct proxy *x, struct message *m)
         message_free(m);
 }
 
+static struct port *inserts; /* a server's */
+static void insert_message(void *object, struct message *m);
+static const struct port_ops insert_ops = {.name = "copy to insert", .message = insert_message};
+
+/* A server puts the copy in, as that waits for the manager. The proxy is kept by its port, which is in the message. */
+static void insert(struct proxy *x, struct message *m)
+{
+    if (!inserts)
+        inserts = port_create(&insert_ops, 0);
+    if (!x->shared || !inserts || m->rights != 1 || m->size != sizeof(struct xmm_state)) {
+        message_answer(m, inserts ? -EINVAL : -ENOMEM);
+        return;
+    }
+    port_reference(inserts);
+    message_add_right(m, m->to.port, RIGHT_NONE); /* with its reference */
+    m->to = (struct right){inserts, RIGHT_NONE};
+    server_add(inserts, m);
+}
+
 static void control_message(void *object, struct message *m)
 {
     struct proxy *x = object;
@@ -403,6 +440,7 @@ static void control_message(void *object, struct message *m)
         vm_pager_data_error(x->number, body.page, 1);
         break;
     case XMM_CHECKED: proxy_checked(x, &body); break;
+    case XMM_INSERT: insert(x, m); return;
     case XMM_LOCK_REQUEST:
     case XMM_GRANT:
         if (x->shared) {
@@ -609,6 +647,43 @@ int xmm_init(struct vm_object *object, bool waits)
     if (error)
         message_free(m);
     return error;
+}
+
+/* Imports the copy, above the source; `fresh`: this node has not had it. */
+static int insert_above(struct vm_object *copy, struct vm_object *source, bool fresh)
+{
+    if (!fresh) {
+        xmm_await(copy);
+        return 0;
+    }
+    int error = !vm_object_set_shadow(copy, source, 0) ? -EINVAL
+                : !xmm_set_source(copy, source)        ? -EOPNOTSUPP
+                                                       : xmm_init(copy, true);
+    xmm_complete(copy, error);
+    return error;
+}
+
+static void insert_message(void *object, struct message *m)
+{
+    (void)object;
+    struct proxy *x = m->right[1].port->object;
+    struct xmm_state state;
+    bool fresh;
+    memcpy(&state, m->body, sizeof state);
+    state.shared = 0;
+    struct port *pager = m->right[0].type == RIGHT_SEND ? message_take_right(m, 0) : 0;
+    mutex_lock(&xmm_lock_proxy);
+    struct vm_object *source = !x->ended && vm_object_try_reference(x->object) ? x->object : 0;
+    mutex_unlock(&xmm_lock_proxy);
+    struct vm_object *copy = source && pager ? xmm_import(pager, &state, &fresh) : 0;
+    if (pager && !copy)
+        port_drop(pager, RIGHT_SEND);
+    int error = copy ? insert_above(copy, source, fresh) : source ? -ENOMEM : 0; /* it has just ended here */
+    if (copy)
+        vm_object_release(copy); /* first, as the next copy may come then */
+    if (source)
+        vm_object_release(source);
+    message_answer(m, error);
 }
 
 int xmm_get_state(struct port *pager, struct xmm_state *state)

@@ -524,6 +524,28 @@ void share_init(struct share *s, struct message *m)
     message_post(reply);
 }
 
+int share_messages(struct vm_object *object, uint32_t id, struct message_queue *to, unsigned *count)
+{
+    const struct user *u;
+    int error = 0;
+    *count = 0;
+    mutex_lock(&xmm_lock_share);
+    const struct share *s = export_share_of(object);
+    for (u = s ? LIST_FIRST(&s->users) : 0; u && !error; u = LIST_NEXT(u, link)) {
+        struct message *m = message_alloc(id);
+        if (m) {
+            port_make(u->control, RIGHT_SEND);
+            m->to = (struct right){u->control, RIGHT_SEND};
+            STAILQ_INSERT_TAIL(to, m, link);
+            ++*count;
+        } else {
+            error = -ENOMEM;
+        }
+    }
+    mutex_unlock(&xmm_lock_share);
+    return error;
+}
+
 /* ---- Requests of vm/. */
 
 static int share_want(struct vm_object *object, uint32_t page, unsigned rights)

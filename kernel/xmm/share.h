@@ -55,6 +55,11 @@ bool share_is_used(const struct share *s);
 void share_end(struct share *s);
 struct share *export_share_of(struct vm_object *object); /* or 0 */
 bool export_is_shared(const struct port *port);
+
+/*
+ * Without the lock: adds a message of that number to each node that uses the object to `to`, and counts them. -ENOMEM.
+ */
+int share_messages(struct vm_object *object, uint32_t id, struct message_queue *to, unsigned *count);
 void exports_each_shared(void (*fn)(struct share *s));
 void exports_end(void); /* takes off the exports that are not in use and that no node can use any more */
 void exports_ended(void); /* without the lock: frees their memory */

@@ -217,6 +217,7 @@ OF_FILES: dict[str, tuple[Parameter, ...]] = {
         _FIFO,
         _HANDLERS,
         _flag("player", "on a board: the player sends the bytes that the host wrote to serial_input (hw/player)")),
+    "bench/remote_copy": (_number("rounds", 3, 1000, "copies of each kind over each number of nodes", "copies", 1),),
     "bench/softint_cost": (_number("samples", 64, 256, "soft interrupts to measure", "interrupts", 1),),
     "bench/spinlocks": (
         _text("section", "0,100,400", "cycles that a hart holds the lock, measured one after the other"),

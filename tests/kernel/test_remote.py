@@ -20,9 +20,10 @@ REPO = Path(__file__).parents[2]
 PROGRAMS = REPO / "tests/kernel/programs"
 
 
-def run(folder, harts, sync, nodes, bootargs, build=None, files=None, latency=600, max_cycles=60_000_000, each=()):
+def run(folder, harts, sync, nodes, bootargs, build=None, files=None, latency=600, max_cycles=60_000_000, each=(),
+        what="remote"):
     """The result lines of each node, all of which must succeed."""
-    words = command(folder, harts, sync, f"run=remote hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, max_cycles,
+    words = command(folder, harts, sync, f"run={what} hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, max_cycles,
                     {"ipc": "norma"} | (build or {}), None, DEVICES, files, hang_cycles=100_000_000)
     done = subprocess.run([*words, *options(nodes, "ether", latency, each)], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)
@@ -119,6 +120,21 @@ def test_a_copy_whose_source_is_written(tmp_path, copied):
     assert results[0]["xmm"][0]["supplied"] == 0 and asked["requests"] == asked["supplied"] + asked["unavailable"]
     beneath = rounds * (pages - own)
     assert asked["unavailable"] >= beneath if copied == 2 else asked["unavailable"] < beneath
+
+
+def test_copies_of_memory_that_seven_nodes_write(tmp_path):
+    """Each copy has what was there at its moment (kernel/bench/remote_copy.c). The managing node alone asks only nodes
+    that may write; as the original does it, all nodes that have the memory, which costs more with each."""
+    nodes, rounds = 8, 1
+    results = run(tmp_path, 1, "spl-optim", nodes, f"user.pages=2000 rounds={rounds}", {"lock_debug": "1"},
+                  what="remote-copy")
+    lines = results[0]["remote_copy"]
+    assert [line["nodes"] for line in lines] == [1, 3, 7]
+    for line in lines:
+        assert line["read"] < line["written"] < line["distributed"]
+    assert lines[0]["distributed"] < lines[1]["distributed"] < lines[2]["distributed"]
+    assert results[0]["xmm"][0]["recalled"] >= 3 * rounds * sum(line["nodes"] for line in lines)
+    assert all(node["xmm"][0][name] == 0 for node in results for name in ("exports", "proxies", "errors"))
 
 
 SHARING = {"two": (1, "spl-optim", "norma", 2, 0, 2)}

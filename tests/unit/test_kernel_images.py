@@ -153,8 +153,8 @@ def test_an_image_holds_the_runs_it_is_built_for():
     assert "test_harts" in held and not {"bare_trap", "serial_input", "litmus"} & held
     everything = names(build_kernel(SoCConfig(harts=1, **DEVICES), SYNC))     # including what devices need
     missing = {f"run={name}" for name in runs()} - everything
-    assert missing == {"run=test-accounting", "run=test-lockstat", "run=remote", "run=nfsd",
-                       "run=andrew-nfs"}, "only those need build options"
+    assert missing == {"run=test-accounting", "run=test-lockstat", "run=remote", "run=remote-copy",
+                       "run=nfsd", "run=andrew-nfs"}, "only those need build options"
 
 
 def test_a_new_bench_changes_no_image_but_those_that_run_it(tmp_path):
