@@ -3,8 +3,8 @@
  * `crtc`, sections 1, 5 and 6). Node 0 has a page for each node, and shares them with an empty task on each; it copies
  * them `rounds` times with tasks on one other node, on two, and so on, doubling, up to all. On the managing node alone,
  * as section 5 proposes: pages that other nodes may write are returned first; once without such pages (`read`), once
- * with one on each node (`written`). And as the original does it (`distributed`): the copy is put above its source on all
- * nodes, while no node may write. Each copy must have the contents of its moment. Boot argument: rounds.
+ * with one on each node (`written`). And as the original does it (`distributed`): the copy is put above its source on
+ * all nodes, while no node may write. Each copy must have the contents of its moment. Boot argument: rounds.
  *
  *   @remote_copy nodes=... read=... written=... distributed=...     other nodes; cycles, the mean of the rounds
  */
