@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from sim.board.link import LinkError
 from sim.sweep import worker
-from sim.sweep.runner import LIMIT_FACTOR, Target
+from sim.sweep.runner import LIMIT_FACTOR, Target, added
 from soc.boards.build import generate_config
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
@@ -75,11 +75,11 @@ class BoardMachine:
     def targets(self, wanted, build_kernel, report):
         """An image for each `Run.target`; `report(text, done, total)` shows progress."""
         targets = {}
-        for done, (on, sync, options, runs) in enumerate(sorted(wanted)):
-            text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
+        for done, (on, sync, options, runs, *program) in enumerate(sorted(wanted)):
+            text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs, *program])
             report(f"kernel for {self.identity.name}, {text}", done, len(wanted))
-            image = build_kernel(self.config, sync, options=dict(options), runs=runs)
-            targets[on, sync, options, runs] = Target(REPO / "interlock", image)
+            image = build_kernel(self.config, sync, options=dict(options), runs=runs, **added(program))
+            targets[on, sync, options, runs, *program] = Target(REPO / "interlock", image)
         report("built", len(wanted), len(wanted))
         return targets
 

@@ -25,6 +25,7 @@ from sim.commands.common import (
     results_directory,
     shown,
 )
+from sim.commands.program import user_files
 
 
 def explore(
@@ -36,6 +37,8 @@ def explore(
     settings: Settings = None,
     options: Options = None,
     machine: OnMachine = None,
+    program: Annotated[str | None, typer.Option(
+        metavar="FILE", help="with the test user: run this user program (docs/programs.md)")] = None,
     max_cycles: Annotated[int, typer.Option(min=1, help="a run that takes longer has failed")] = 100_000_000,
     jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
     out: Annotated[Path | None, typer.Option(help="new directory for the files of a failure")] = None,
@@ -55,9 +58,11 @@ def explore(
         from sim.experiments.definition import unknown
         raise unknown("test", test, runs())
     kernel_runs([f"run={test}", *checked_settings(settings)])
+    words, added = with_program(test, checked_settings(settings), program)
     on = machine_of(harts, machine)
-    subject = Subject(test, on, checked_scheme(sync), checked_settings(settings),
-                      tuple(f"{name}={value}" for name, value in sorted(kernel_options(options).items())), max_cycles)
+    subject = Subject(test, on, checked_scheme(sync), tuple(words),
+                      tuple(f"{name}={value}" for name, value in sorted(kernel_options(options).items())), max_cycles,
+                      program or "")
     config = on.config()
     directory = results_directory(f"explore-{test}", out)
     check_tools()
@@ -65,7 +70,7 @@ def explore(
         from sim.images.kernel import build_kernel
         from sim.model.build import build_simulator
         from sim.sweep.runner import Target
-        image = build_kernel(config, sync, options=kernel_options(options), runs=(test,))
+        image = build_kernel(config, sync, options=kernel_options(options), runs=(test,), files=added)
         target = Target(build_simulator(config, two_chips=on.two_chips), image)
     explorer = Explorer(subject, target, range(first, first + seeds), jobs or len(os.sched_getaffinity(0)), directory)
     with claimed(directory, new=True), Display() as display:
@@ -79,6 +84,16 @@ def explore(
         show(explorer, subject)
     if explorer.failed:
         raise Failed(f"seed {explorer.failed.seed} fails; its files are in {shown(directory)}")
+
+
+def with_program(test, words, program):
+    """The settings, with those for a user program, and what the image holds for it."""
+    if not program:
+        return words, {}
+    if test != "user":
+        raise Failed("--program: the test that runs it is called user", 2)
+    words, added = user_files(words, [program], [])
+    return [word for word in words if word != f"run={test}"], added
 
 
 def show(explorer, subject):

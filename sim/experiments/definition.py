@@ -200,6 +200,7 @@ class Run:
     disk: str = ""          # the drive: bytes, and options of --disk, with commas between
     frames: str = ""        # on the Ethernet wire (sim/wires/frames.py, Flood)
     flow: str = ""          # whether the data line's far end looks at RTS: rts or none
+    program: str = ""       # of user/commands, that its image holds beside the others
     on: tuple = ()          # what is said of the machine beside its harts, (name, value) in order of name
 
     @property
@@ -212,9 +213,10 @@ class Run:
 
     @property
     def target(self):
-        """What it needs built: machine, scheme, build options, what the image holds."""
+        """What it needs built: machine, scheme, build options, runs that the image holds, perhaps a program."""
         from sim.images.kernel import runs_of
-        return self.machine.alone, self.sync, self.options, runs_of(self.bootargs)
+        return (self.machine.alone, self.sync, self.options, runs_of(self.bootargs),
+                *([self.program] if self.program else []))
 
 
 @dataclass(frozen=True)
@@ -364,6 +366,7 @@ class Experiment:
             disk=kind.get("disk", "").format_map(names),
             frames=kind.get("frames", "").format_map(names),
             flow=kind.get("flow", "").format_map(names),
+            program=kind.get("program", ""),
             options=_options(kind, parameters["layout"], names),
             checkpoint=kind.get("checkpoint", ""),
             pokes=pokes,
@@ -514,6 +517,10 @@ def _check_kind(experiment, kind):
         from sim.images.disks import IMAGES
         if image.removeprefix(IMAGE) not in IMAGES:
             raise unknown(f"image in {where} disk", image.removeprefix(IMAGE), IMAGES)
+    if "program" in kind:
+        from sim.images.programs import command_names
+        if kind["program"] not in command_names():
+            raise unknown(f"program in {where}", kind["program"], command_names())
     if LayoutKey.name in kind.get("build", {}):
         raise SettingError(f"{where}: build option layout follows from the key of this name, leave it out")
     for option in kind.get("build", {}):

@@ -60,6 +60,7 @@ class RunsTable(_Table):
     harts: int | None = None
     sync: str | None = None
     build: dict[str, str] = {}
+    program: str | None = None
     input: str | None = None
     disk: str | None = None
     frames: str | None = None

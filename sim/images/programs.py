@@ -211,6 +211,16 @@ def build_program(files: Sequence[Path], name: str | None = None, flags: Sequenc
     return entry / name
 
 
+def command_names() -> list[str]:
+    """The names of our own programs that no image has unless it is asked for them: those of user/commands."""
+    return sorted(path.stem for path in (USER / "commands").glob("*.c"))
+
+
+def command_files(names: Sequence[str]) -> dict[str, Path]:
+    """`build_kernel`'s files for commands, by name."""
+    return {name: build_program([USER / f"commands/{name}.c"]) for name in names}
+
+
 def _configure(port: Port, cc: Path, folder: Path, out: Path):
     work = out / "work"
     work.mkdir()

@@ -118,12 +118,14 @@ def code(block):
     """A digest over kernel objects, SoC and experiment, which are built if they are not yet."""
     from sim.experiments import definition
     from sim.images.kernel import kernel_objects
+    from sim.images.programs import command_files
     from soc.build import generate_soc
     experiment = definition.load(block.experiment)
     values = experiment.settings(block.overrides())
     inputs = {"settings": " ".join(block.overrides())} | experiment_files(block.experiment)
     targets = {run.target for run in experiment.runs(values, 60_000_000)}
-    for machine, sync, options, _ in sorted(targets):
+    for machine, sync, options, _, *program in sorted(targets):
+        inputs |= {f"program {name}": path for name, path in command_files(program).items()}
         config = machine.config()
         inputs[f"soc {machine.label}"] = f"{generate_soc(config, machine.two_chips).fingerprint:016x}"
         chosen = {name: value for name, value in options if name != "layout"}

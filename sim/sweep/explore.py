@@ -98,6 +98,7 @@ class Subject:
     settings: tuple         # "key=value"
     options: tuple          # "name=value", of the kernel's build
     max_cycles: int
+    program: str = ""       # a user program's file, that the image has beside its own
 
     def perturbed(self, seed):
         """What `seed` perturbs, except the given settings."""
@@ -120,7 +121,11 @@ class Subject:
         command = [program, "sim", "--harts", str(self.machine.harts), "--sync", self.sync, "--seed", str(seed)]
         command += [part for name, value in self.machine.said for part in ("--machine", f"{name}={written(value)}")]
         command += [part for option in self.options for part in ("--option", option)]
-        command += [part for word in self.words(seed) for part in ("--set", word)]
+        words = self.words(seed)
+        if self.program:        # which says these itself
+            command += ["--program", self.program]
+            words = [word for word in words if word.partition("=")[0] not in ("run", "program")]
+        command += [part for word in words for part in ("--set", word)]
         if status == LIMIT:
             command += ["--max-cycles", str(self.max_cycles)]
         if status == HANG:

@@ -88,14 +88,20 @@ def build_targets(wanted, build_simulator, build_kernel, report):
         report(f"simulator, {machine}", done, total)
         simulators[machine] = build_simulator(machine.config(), two_chips=machine.two_chips)
         done += 1
-    for machine, sync, options, runs in sorted(wanted):
-        text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
+    for machine, sync, options, runs, *program in sorted(wanted):
+        text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs, *program])
         report(f"kernel, {machine}, {text}", done, total)
-        image = build_kernel(machine.config(), sync, options=dict(options), runs=runs)
-        targets[machine, sync, options, runs] = Target(simulators[machine], image)
+        image = build_kernel(machine.config(), sync, options=dict(options), runs=runs, **added(program))
+        targets[machine, sync, options, runs, *program] = Target(simulators[machine], image)
         done += 1
     report("built", done, total)
     return targets
+
+
+def added(program):
+    """What `build_kernel` is told of the program in a `Run.target`, if there is one."""
+    from sim.images.programs import command_files
+    return {"files": command_files(program)} if program else {}
 
 
 def image_of(content):

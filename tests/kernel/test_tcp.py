@@ -1,6 +1,7 @@
 """TCP between two machines on one wire: programs with sockets, every byte checked, under each kernel of the network.
 
-TCP_BYTES=65536 sends more each way, TCP_RACES=20 has more connections closed while others use them."""
+TCP_BYTES=65536 sends more each way, TCP_RACES=20 has more connections closed while others use them, and more operations
+of threads that race for the same sockets."""
 
 import json
 import os
@@ -25,7 +26,7 @@ FIN, SYN, RST = 1, 2, 4
 
 
 def files():
-    return {"tcptest": build_program([USER / "commands/tcptest.c"])}
+    return {name: build_program([USER / f"commands/{name}.c"]) for name in ("tcptest", "sockrace")}
 
 
 def transfer(folder, sync, kernel, harts, size, *options, of_bytes=BYTES, connections=1, max_cycles=90_000_000):
@@ -91,6 +92,15 @@ def test_connections_close_whoever_uses_them(tmp_path, sync, kernel, harts):
     boot = booted(tmp_path, sync, kernel, harts, f"netrace args={RACES},3", files())
     raced = boot.result("netrace")
     assert boot.status == 0 and not raced["lost"] and raced["connections"] >= RACES, boot.report()
+
+
+@pytest.mark.parametrize("sync, kernel", [case[:2] for case in CASES if "lock_debug" in DISK_BUILDS[case[0]]][:3])
+def test_threads_race_for_the_same_sockets(tmp_path, sync, kernel):
+    """Over the loop-back, with the locks checked: threads open, write, read, poll, shut down and close sockets of one
+    table; every error is one of a socket's states, and all packets' buffers are free at the end."""
+    boot = booted(tmp_path, sync, kernel, 2, f"sockrace args={RACES * 40},4", files())
+    raced = boot.result("sockrace")
+    assert boot.status == 0 and not raced["lost"] and raced["accepted"] and raced["bytes"], boot.report()
 
 
 def test_what_a_pulled_cable_loses_is_sent_again(tmp_path):

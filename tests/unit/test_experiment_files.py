@@ -83,6 +83,8 @@ def test_a_record_says_its_layout(tmp_path):
      ["list key in runs pair vary 'iterations'"]),
     ("harts = 1 ", "#", ["runs pair", "'harts'"]),
     ("sync = \"cli-optim\"", "sync = \"cli-optm\"", ["scheme in runs pair 'cli-optm'", "did you mean 'cli-optim'"]),
+    ("harts = 1 ", "harts = 1\nprogram = \"netcots\" #",
+     ["program in runs pair 'netcots'", "did you mean 'netcost'"]),
     ("lock_debug = \"0\"", "lock_debg = \"0\"", ["build option in runs pair 'lock_debg'", "did you mean 'lock_debug'"]),
     ("link_latency={link_latency}", "link_latency={link_latensy}",
      ["name in runs pair 'link_latensy'", "did you mean 'link_latency'"]),

@@ -90,6 +90,13 @@ def test_all_pass(tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["explore.json"]
 
 
+def test_a_program_of_ones_own_is_told_in_the_command_that_repeats_a_failure():
+    subject = Subject("user", Machine(2), "spl-optim", ("program=mine", "hz=1000", "args=1"), (), 5000, "my/mine.c")
+    assert "run=user program=mine hz=1000 args=1" in " ".join(subject.words(0))
+    assert "--program my/mine.c --set hz=1000 --set args=1" in subject.repeat(0, 1)
+    assert "run=user" not in subject.repeat(0, 1) and "program=mine" not in subject.repeat(0, 1)
+
+
 @pytest.mark.parametrize("jobs", (1, 2, 4))
 def test_the_failure_of_the_least_seed_counts_whatever_ends_first(tmp_path, jobs):
     explorer = explore(tmp_path, {"2": PANIC | {"sleep": 0.5}, "3": PANIC, "4": {"sleep": 60}}, jobs=jobs)

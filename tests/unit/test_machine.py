@@ -156,6 +156,22 @@ def test_each_machine_is_built_once_and_is_what_was_asked_for():
         ("simulator 2", "kernel 2"), ("simulator 4", "kernel 4")}
 
 
+def test_a_program_of_a_kind_of_runs_is_in_its_images_alone(monkeypatch):
+    from sim.images import programs
+    monkeypatch.setattr(programs, "build_program", lambda files: files[0])
+    experiment = definition.load("tcp-cost")
+    wanted = {run.target for run in runs(experiment, "kernels=krp", "counts=4")}
+    held = {}
+
+    def kernel(config, sync, options, runs, files=None):
+        held[tuple(runs), tuple(options.items()), tuple(files or ())] = files
+        return "kernel"
+    build_targets(wanted, lambda *_, **__: "simulator", kernel, lambda *_: None)
+    assert {(*names, *of) for names, _, of in held} == {("user",), ("user", "netcost"), ("tcp-floor",),
+                                                      ("intr-latency",)}
+    assert [files for files in held.values() if files] == [{"netcost": programs.USER / "commands/netcost.c"}]
+
+
 def test_a_record_has_its_machine_and_a_resumed_run_too(bench):
     experiment = definition.load("boot-once").on(["tlb_entries=2,4"])
     runner = bench.runner("link_latency=0", experiment=experiment)

@@ -199,6 +199,62 @@ def tcp_throughput():
             for stream, rate in zip((1, 2), rates, strict=True)]
 
 
+# ---- tcp_cost
+
+
+def tcp_cost():
+    """A byte costs 2 cycles to send and 3 to receive, a segment 1000 and 2000; boot and idle time are in all runs. Each
+    other segment is acknowledged."""
+    def nodes(kind, parameters, of_nodes, harts=1):
+        one = made(kind, harts, "spl-optim", {"nodes_latency": 600, "streams": 10} | parameters,
+                   harness={"clock_hz": CLOCK_HZ})
+        one["run"]["nodes"] = of_nodes
+        return one
+
+    def segments(name, count, size):
+        def node(cycles, frames):
+            return {"results": {"netcost": [{"bytes": count * size}]}, "ether": {"frames_from_target": frames + 7},
+                    "harts": [{"statistics": {"accounting": {"idle": 999 * count, "user": 500_000, "system": cycles}}}]}
+        return nodes("segments", {"kernel": name, "count": count, "size": size},
+                     [node(count * (2000 + 3 * size), count // 2), node(count * (1000 + 2 * size), count)])
+
+    def streams(kind, name, rate, harts=1):
+        line = {"size": 16384, "streams": 1, "bytes": rate + 500, "first_bytes": 500, "first_us": 0,
+                "last_us": 1_000_000}
+        return nodes(kind, {"kernel": name}, [{"results": {"stream": [line]}}, {"results": {}}], harts)
+    floor = {"tcp_floor": [{"bytes": 0, "send": 40, "receive": 60}, {"bytes": 1, "send": 51, "receive": 81},
+                           {"bytes": 1448, "send": 1498, "receive": 2975}]}
+    interrupt = {"intr_latency": [{"load": load, "to": to, "p50": cycles} for load, to, cycles in (
+        ("idle", "thread", 500), ("idle", "relayed", 800), ("loaded", "thread", 9000))]}
+    kernels = ("serial", "connection")
+    return [*(segments(name, count, size) for name in kernels for count in (10, 30) for size in (1, 1448)),
+            *(streams("wire", name, rate) for name, rate in zip(kernels, (1_176_000, 588_427), strict=True)),
+            *(streams("streams", name, rate * harts, harts) for name, rate in zip(kernels, (3_000_000, 4_000_000),
+                                                                                   strict=True) for harts in (1, 4)),
+            *(nodes("echo", {"kernel": name}, [{"results": {}}, {"results": {
+                "netcost": [{"rounds": 3, "min": 5000, "p50": 6281, "max": 9000}]}}]) for name in kernels),
+            nodes("floor", {}, [{"results": floor}, {"results": floor}]),
+            nodes("interrupt", {}, [{"results": interrupt}, {"results": interrupt}])]
+
+
+# ---- tcp_livelock
+
+
+def tcp_livelock():
+    def load(kind, period, datagrams, orders, counted, sync="spl-optim", **parameters):
+        one = made(kind, 1, sync, {"period": period, "ms": 20} | parameters)
+        server = {"period": period, "side": "server", "ms": 20, "datagrams": datagrams, "orders": orders,
+                  "counted": counted}
+        one["run"]["nodes"] = [{"results": {"netload": [server]}}, {"results": {"netload": [{"side": "caller"}]}},
+                               {"results": {"net_flood": [{"period": period, "offered": 1_200_000 // period
+                                                           if period else 0}]}}]
+        return one
+    return [*(load(kind, period, datagrams, orders, counted, kernel=kernel)
+              for kind, kernel in (("threads", "krp"), ("threads", "serial"), ("poll", "krp"))
+              for period, datagrams, orders, counted in ((0, 0, 40, 1000), (450, 2, 0, 5), (8000, 150, 20, 300))),
+            *(load("scheme", period, 10, 1, 100, sync) for sync in ("cli-optim", "spl-optim") for period in (0, 450))]
+
+
 # ---- processes
 
 
@@ -349,6 +405,32 @@ GOLDEN = {
         "What more streams add, percent": [["serial", 4, 1000, 2, "10.0", "-"],
                                            ["global", 4, 1000, 2, "33.3", "-"],
                                            ["connection", 4, 1000, 2, "80.0", "83"]],
+    }),
+    "tcp_cost": (tcp_cost, {
+        # Headers leave 1448 of 1538 bytes of 1,250,000 a second: 1,176,853.
+        "10 Mbit/s filled by one hart and one stream": [["serial", "1,176", "99.9", "met"],
+                                                        ["connection", "588.4", "50.0", "missed"]],
+        # The floor's acknowledgements add 30 to a segment that is sent, 20 to one received.
+        "Cycles of a segment and of a byte, beside the floor": [
+            [name, *figures] for name in ("serial", "connection") for figures in (
+                ("receive", "2,000", "3.000", "6,344", "99.00", "2.000", "2,995", "2.118"),
+                ("send", "1,000", "2.000", "3,896", "80.00", "1.000", "1,528", "2.550"))],
+        "10 streams on several harts, thousand bytes a second": [["serial", "3,000", "12,000", "4.00"],
+                                                                 ["connection", "4,000", "16,000", "4.00"]],
+        "The round trip of one byte, cycles": [
+            [name, "6,281", "1,281", "5,000", "1,000", "1,600", "5.00"] for name in ("serial", "connection")],
+    }),
+    "tcp_livelock": (tcp_livelock, {
+        # 1,200,000 cycles are 20 ms.
+        "Servers under a flood, interrupt threads": [
+            [kernel, 1, *figures] for kernel in ("serial", "krp") for figures in (
+                ("0", "0", "2,000", "100"), ("7,500", "7,500", "1,000", "30.0"), ("133,300", "100.0", "0", "0.500"))],
+        "Servers under a flood, polling": [
+            ["krp", 1, *figures] for figures in (
+                ("0", "0", "2,000", "100"), ("7,500", "7,500", "1,000", "30.0"), ("133,300", "100.0", "0", "0.500"))],
+        "Servers under a flood, schemes": [
+            [sync, 1, *figures] for sync in ("cli-optim", "spl-optim") for figures in (
+                ("0", "500.0", "50.00", "100"), ("133,300", "500.0", "50.00", "100"))],
     }),
     "master": (master, {
         "Operations in a million cycles, one thread a hart": [
