@@ -102,6 +102,13 @@ static void accepts(unsigned at)
     keeps(fd, at);
 }
 
+/* Both ends of a connection, unless another thread takes one. */
+static void pairs(unsigned at)
+{
+    opens(at);
+    accepts((at + 1) % SLOTS);
+}
+
 static void sends(int fd, unsigned n)
 {
     char piece[PIECE];
@@ -143,7 +150,7 @@ static void *races(void *arg)
         unsigned at = next(&seed, SLOTS), how = next(&seed, 16);
         int fd = slot[at];
         if (how < 2 || fd < 0)
-            next(&seed, 2) ? opens(at) : accepts(at);
+            next(&seed, 4) ? pairs(at) : opens(at);
         else if (how < 3)
             keeps(-1, at);
         else if (how < 4)
@@ -199,6 +206,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < SLOTS; i++)
         slot[i] = -1;
     struct user_net_status before = counted(), after;
+    for (unsigned i = 0; i < SLOTS; i += 2)
+        pairs(i);
     for (unsigned i = 0; i < threads; i++)
         if (pthread_create(&of[i], 0, races, (void *)(uintptr_t)(seed + i * 7919))) {
             complain("pthread_create");
@@ -206,8 +215,11 @@ int main(int argc, char **argv)
         }
     for (unsigned i = 0; i < threads; i++)
         pthread_join(of[i], 0);
-    for (unsigned i = 0; i < SLOTS; i++)
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (slot[i] >= 0)
+            receives(slot[i], PIECE);
         keeps(-1, i);
+    }
     do { /* unacknowledged data is retransmitted for a while */
         drains();
         after = counted();
