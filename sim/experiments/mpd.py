@@ -93,13 +93,54 @@ def of_paper(values):
 
 def tables(summary):
     """The report's tables, in order."""
-    made = []
+    made = [table for table in [scheme_table(summary)] if table]
     for machine in summary["machines"]:
         where = f"{machine['sync']}, PIC {machine['latency']} cycles"
         made += [raw_table(machine, where, summary["clock_hz"]), row_table(machine, where, summary["clock_hz"])]
         if machine["classes"]:
             made.append(class_table(machine, where))
     return made
+
+
+def whole(summary):
+    """The machines that have all three ways, by scheme and latency."""
+    return {(machine["sync"], machine["latency"]): machine for machine in summary["machines"] if machine["classes"]}
+
+
+def holding(machine):
+    return sum(found["holds"] for found in machine["classes"].values())
+
+
+def scheme_table(summary):
+    """What the scheme and the PIC's latency do to the dearest way."""
+    found = whole(summary)
+    latencies = sorted({latency for _, latency in found})
+    rows = []
+    for scheme in dict.fromkeys(scheme for scheme, _ in found):
+        own = [found.get((scheme, latency)) for latency in latencies]
+        rows.append([scheme, *(number(at["raw"]["system-calls"]["switch"][0]) if at else "-" for at in own),
+                     *(number(at["rows"]["system-calls"]["rendezvous"][0]) if at else "-" for at in own),
+                     *(str(holding(at)) if at else "-" for at in own)])
+    columns = ["scheme", *(f"{name}, PIC {latency}" for name in
+                           ("raw switch, cycles", "rendezvous, cycles", "classes that hold") for latency in latencies)]
+    return Table("Contexts by system calls under each scheme", columns, rows, [
+        f"Medians over placings in memory. Classes: how many of the paper's {len(ROWS)} rows are in the class that the "
+        "paper puts them in."]) if rows else None
+
+
+def answer(summary):
+    """A switch's cost each way, and how many of the paper's rows are in their class."""
+    found = whole(summary)
+    if not found:
+        return ""
+    first = min(found, key=lambda key: (key[0] != "spl-optim", key[1], key[0]))
+    costs = [number(found[first]["raw"][switch]["switch"][0]) for switch in SWITCHES]
+    by_calls = [machine["raw"]["system-calls"]["switch"][0] for machine in found.values()]
+    held = [holding(machine) for machine in found.values()]
+    return (f"A switch takes {costs[0]} cycles by assembler, {costs[1]} by a library and {costs[2]} by system calls "
+            f"({first[0]}, PIC {first[1]} cycles); by system calls {number(min(by_calls))} to {number(max(by_calls))} "
+            f"over schemes and latencies. Of the paper's {len(ROWS)} rows {min(held)} to {max(held)} are in their "
+            "class.")
 
 
 def microseconds(cycles, clock_hz):

@@ -309,6 +309,21 @@ def mpd():
     return found
 
 
+def test_what_contexts_cost_is_answered_over_schemes_and_latencies():
+    from sim.experiments import mpd as module
+    slower = [record | {"sync": "cli-optim", "parameters": record["parameters"] | {"latency": 300}} for record in mpd()]
+    for line in slower[2]["run"]["results"]["csloop"]:
+        line["switch"] += 100_000
+    summary = module.summarise({"clock_hz": 60_000_000}, mpd() + slower)
+    assert module.answer(summary) == (
+        "A switch takes 60.0 cycles by assembler, 160 by a library and 1,060 by system calls (spl-optim, PIC 30 "
+        "cycles); by system calls 1,060 to 2,060 over schemes and latencies. Of the paper's 12 rows 11 to 12 are in "
+        "their class.")
+    assert module.scheme_table(summary).rows == [["cli-optim", "-", "2,060", "-", "2,600", "-", "11"],
+                                                 ["spl-optim", "1,060", "-", "2,600", "-", "12", "-"]]
+    assert module.answer(module.summarise({"clock_hz": 60_000_000}, mpd()[:2])) == ""
+
+
 # ---- vm
 
 
@@ -478,6 +493,7 @@ GOLDEN = {
             ["proportional", "8.43"], ["logarithmic", "1.97"]],
     }),
     "mpd": (mpd, {
+        "Contexts by system calls under each scheme": [["spl-optim", "1,060", "2,600", "12"]],
         "Table 2: raw context switches (spl-optim, PIC 30 cycles)": [
             ["assembler", "60.0", "59.0 to 61.0", "1.00", "0.013", "n/a", "900", "300"],
             ["library", "160", "159 to 161", "2.67", "0.138", "0.237", "900", "300"],
