@@ -325,9 +325,9 @@ static int accepted(const struct call *c, struct socket *of)
 {
     const struct inpcb *inp = &of->tcb->inp;
     struct user_sockaddr_in from = address_of(inp->faddr, inp->fport);
-    struct file *f = file_of(&socket_ops, of, 0);
+    struct file *f = file_of(&socket_ops, of, c->a[3]);
     has_descriptor(of, true);
-    int fd = f ? descriptor_open(descriptors_of(c->process), f, 0, false) : -ENOMEM;
+    int fd = f ? descriptor_open(descriptors_of(c->process), f, 0, c->a[3] & USER_SOCK_CLOEXEC) : -ENOMEM;
     if (fd < 0) {
         accept_put_back(c->so, of, f);
         return fd;
@@ -341,6 +341,8 @@ static int accepted(const struct call *c, struct socket *of)
 static int accept_stream(const struct call *c)
 {
     int error;
+    if (c->a[3] & ~(USER_SOCK_NONBLOCK | USER_SOCK_CLOEXEC))
+        return -EINVAL;
     inet_enter();
     struct socket *of = next_connection(c->so, c->file, &error);
     int fd = of ? accepted(c, of) : error;

@@ -44,7 +44,7 @@ static inline const char *judge_error(int number)
         E(ENOTTY),       E(ENXIO),        E(EPERM),      E(EPIPE),      E(ERANGE),    E(EROFS),     E(ESPIPE),
         E(ESRCH),        E(ETXTBSY),      E(EXDEV),      E(EOPNOTSUPP), E(EOVERFLOW), E(ETIMEDOUT), E(ENOTEMPTY),
         E(ECANCELED),    E(EOWNERDEAD),   E(ECONNRESET), E(EADDRINUSE), E(ENOTCONN),  E(EISCONN),   E(ECONNREFUSED),
-        E(EDESTADDRREQ), E(EMSGSIZE),
+        E(EDESTADDRREQ), E(EMSGSIZE),     E(ENOTSOCK),
 #undef E
     };
     static char other[24];

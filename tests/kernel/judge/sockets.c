@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "say.h"
 
@@ -287,6 +288,78 @@ static void datagrams(void)
     SAID(close(a));
 }
 
+/* What a message of three pieces becomes; `to` is the other end of `from`. */
+static void messages(const char *what, int from, int to)
+{
+    char parts[3][4] = {"ab", "", "cdef"};
+    struct iovec out[] = {{parts[0], 2}, {parts[1], 0}, {parts[2], 4}}, in[] = {{got, 1}, {0, 0}, {got + 10, 3}};
+    struct sockaddr_in name;
+    struct msghdr one = {.msg_iov = out, .msg_iovlen = 3};
+    struct msghdr other = {.msg_iov = in, .msg_iovlen = 3, .msg_name = &name, .msg_namelen = sizeof name};
+    say("%s", what);
+    memset(got, 0, sizeof got);
+    SAID(recvmsg(to, &other, MSG_DONTWAIT));
+    SAID(sendmsg(from, &one, MSG_NOSIGNAL));
+    SAID(comes(to));
+    SAID(recvmsg(to, &other, MSG_PEEK));
+    SAID(recvmsg(to, &other, 0));
+    say("%c, %.3s, flags %d, name of %u", got[0], got + 10, other.msg_flags == MSG_TRUNC, (unsigned)other.msg_namelen);
+    SAID(recvmsg(to, &other, MSG_DONTWAIT));
+    one.msg_iovlen = 1;
+    SAID(sendmsg(from, &one, 0));
+    SAID(comes(to));
+    other.msg_namelen = sizeof name;
+    SAID(recvmsg(to, &other, 0));
+    say("flags %d, control %u", other.msg_flags, (unsigned)other.msg_controllen);
+    one.msg_iovlen = 1025;
+    SAID(sendmsg(from, &one, 0));
+    SAID(recvmsg(to, &one, MSG_DONTWAIT));
+    one.msg_iovlen = 2;
+    in[0].iov_len = 0;
+    other.msg_iovlen = 1;
+    SAID(sendmsg(from, &one, 0));
+    SAID(comes(to));
+    SAID(recvmsg(to, &other, 0));
+    SAID(recv(to, got, 9, MSG_DONTWAIT));
+}
+
+static void of_messages(void)
+{
+    struct sockaddr_in of, from;
+    socklen_t length = sizeof from;
+    int fd[2], a = socket(AF_INET, SOCK_DGRAM, 0), b = socket(AF_INET, SOCK_DGRAM, 0);
+    bind(b, at(&of, LOCAL, 0), sizeof of);
+    SAID(connect(a, at(&of, LOCAL, port_of(b)), sizeof of));
+    messages("messages of datagrams", a, b);
+    SAID(close(a));
+    SAID(close(b));
+    SAID(sendmsg(b, &(struct msghdr){0}, 0));
+    SAID(recvmsg(b, &(struct msghdr){0}, 0));
+    SAID(recvmsg(1, &(struct msghdr){0}, 0));
+    SAID(socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
+    messages("messages of a pair", fd[0], fd[1]);
+    SAID(close(fd[0]));
+    SAID(close(fd[1]));
+    int listening = socket(AF_INET, SOCK_STREAM, 0);
+    bind(listening, at(&of, LOCAL, 0), sizeof of);
+    listen(listening, 3);
+    SAID(accept4(listening, 0, 0, 1));
+    static const int all[] = {0, SOCK_NONBLOCK, SOCK_CLOEXEC, SOCK_NONBLOCK | SOCK_CLOEXEC};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        a = socket(AF_INET, SOCK_STREAM, 0);
+        SAID(connect(a, at(&of, LOCAL, port_of(listening)), sizeof of));
+        SAID(comes(listening));
+        b = accept4(listening, (struct sockaddr *)&from, &length, all[i]);
+        say("NONBLOCK %d, CLOEXEC %d, address of %u", !!(fcntl(b, F_GETFL) & O_NONBLOCK), fcntl(b, F_GETFD),
+            (unsigned)length);
+        if (!i)
+            messages("messages of a connection", a, b);
+        close(a);
+        close(b);
+    }
+    SAID(close(listening));
+}
+
 int main(void)
 {
     signal(SIGPIPE, count);
@@ -298,5 +371,6 @@ int main(void)
     urgent(0);
     urgent(1);
     datagrams();
+    of_messages();
     return 0;
 }

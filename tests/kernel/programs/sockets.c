@@ -126,6 +126,45 @@ static void connecting(void)
     expect("close", close(fd), 0);
 }
 
+/* Messages of several pieces, over the loop-back; there is no control data. */
+static void messages(int type)
+{
+    struct sockaddr_in of;
+    socklen_t length = sizeof of;
+    int to = socket(AF_INET, type, 0), from = socket(AF_INET, type, 0), listens = to;
+    char got[8] = {0};
+    struct iovec out[] = {{"abc", 3}, {"", 0}, {"def", 3}}, in[] = {{got, 2}, {got + 4, 2}};
+    struct msghdr one = {.msg_iov = out, .msg_iovlen = 3};
+    struct msghdr other = {.msg_iov = in, .msg_iovlen = 2, .msg_name = &of, .msg_namelen = sizeof of};
+    expect("bind", bind(to, address(&of, "127.0.0.1", 0), sizeof of), 0);
+    expect("getsockname", getsockname(to, (struct sockaddr *)&of, &length), 0);
+    if (type == SOCK_STREAM)
+        expect("listen", listen(to, 1), 0);
+    expect("connect", connect(from, (struct sockaddr *)&of, sizeof of), 0);
+    if (type == SOCK_STREAM) {
+        FAILS(accept4(listens, 0, 0, 1), EINVAL);
+        to = accept4(listens, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        expect("O_NONBLOCK", !!(fcntl(to, F_GETFL) & O_NONBLOCK), 1);
+        expect("FD_CLOEXEC", fcntl(to, F_GETFD), FD_CLOEXEC);
+        expect("close", close(listens), 0);
+    }
+    expect("sendmsg", sendmsg(from, &one, 0), 6);
+    expect("poll", poll(&(struct pollfd){.fd = to, .events = POLLIN}, 1, -1), 1);
+    expect("recvmsg", recvmsg(to, &other, 0), 4);
+    expect("its bytes", memcmp(got, "ab\0\0cd\0\0", 8), 0);
+    expect("the sender's name", (long)other.msg_namelen, type == SOCK_DGRAM ? (long)sizeof of : 0);
+    expect("MSG_TRUNC", other.msg_flags, type == SOCK_DGRAM ? MSG_TRUNC : 0);
+    if (type == SOCK_STREAM)
+        expect("the rest", recvmsg(to, &other, 0), 2);
+    FAILS(recvmsg(to, &other, MSG_DONTWAIT), EAGAIN);
+    one.msg_iovlen = 1025;
+    FAILS(sendmsg(from, &one, 0), EMSGSIZE);
+    one = (struct msghdr){.msg_iov = out, .msg_iovlen = 3, .msg_control = got, .msg_controllen = 8};
+    FAILS(sendmsg(from, &one, 0), EOPNOTSUPP);
+    expect("close", close(from), 0);
+    expect("close", close(to), 0);
+}
+
 /* What getaddrinfo returns, with the first address and port. */
 static void resolves(const char *name, const char *service, int flags, int answer, in_addr_t address, unsigned port)
 {
@@ -352,6 +391,8 @@ int main(void)
     datagrams();
     long_datagrams();
     pair();
+    messages(SOCK_DGRAM);
+    messages(SOCK_STREAM);
     names_of_hosts();
     printf("@sockets wrong=%d\n", wrong);
     return wrong;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 typedef uint32_t socklen_t;
 typedef uint16_t sa_family_t;
@@ -12,6 +13,17 @@ typedef uint16_t sa_family_t;
 struct sockaddr {
     sa_family_t sa_family;
     char sa_data[14];
+};
+
+/* Pieces of one message. There is no control data: sendmsg refuses it (EOPNOTSUPP), recvmsg returns none. */
+struct msghdr {
+    void *msg_name;
+    socklen_t msg_namelen;
+    struct iovec *msg_iov;
+    int msg_iovlen;
+    void *msg_control;
+    socklen_t msg_controllen;
+    int msg_flags;
 };
 
 #define AF_UNSPEC 0
@@ -27,6 +39,7 @@ struct sockaddr {
 #define SOCK_NONBLOCK 0x4000
 #define MSG_OOB 0x1
 #define MSG_PEEK 0x2
+#define MSG_TRUNC 0x20 /* of msg_flags alone: a datagram was longer */
 #define MSG_WAITALL 0x40
 #define MSG_DONTWAIT 0x80
 #define MSG_NOSIGNAL 0x20000
@@ -51,6 +64,7 @@ int socketpair(int domain, int type, int protocol, int fd[2]);
 int bind(int fd, const struct sockaddr *address, socklen_t length);
 int listen(int fd, int backlog);
 int accept(int fd, struct sockaddr *address, socklen_t *length);
+int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags); /* SOCK_NONBLOCK, SOCK_CLOEXEC */
 int connect(int fd, const struct sockaddr *address, socklen_t length);
 int shutdown(int fd, int how);
 int getsockname(int fd, struct sockaddr *address, socklen_t *length);
@@ -64,4 +78,7 @@ ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr
 ssize_t send(int fd, const void *buffer, size_t length, int flags);
 ssize_t recv(int fd, void *buffer, size_t length, int flags);
 int sockatmark(int fd);
+/* The pieces are one datagram, or one write of a stream. */
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t recvmsg(int fd, struct msghdr *message, int flags);
 #endif
