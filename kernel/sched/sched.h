@@ -25,7 +25,7 @@
  */
 #define FIRST_THREADS 64
 #define ALL_THREADS (~0u)
-#define THREAD_STACK_SIZE 8448 /* bytes */
+#define THREAD_STACK_SIZE 8192 /* bytes */
 #define PRIORITIES 32 /* 0 is the most urgent */
 #define PRI_INTERRUPT 4
 #define PRI_NORMAL 16
