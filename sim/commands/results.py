@@ -81,7 +81,8 @@ def measure(block, jobs):
     experiment = definition.load(block.experiment)
     values = experiment.settings(block.overrides())
     before = declared.sources(block)
-    directory = build_root() / "results" / FOLDER / f"{block.name}-{before}"
+    # Another report of the same records measures nothing anew.
+    directory = build_root() / "results" / FOLDER / f"{block.name}-{declared.sources(block, report=False)}"
     begin = time.monotonic()
     with claimed(directory, new=False):
         carry_out(experiment, values, directory, pool_of(jobs, None, False, None), False, False)

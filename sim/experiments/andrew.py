@@ -4,6 +4,7 @@ from sim.experiments import paper_sync as paper
 from sim.experiments import sync
 from sim.experiments.sync_load import figures, pair_cycles, timed_figures
 from sim.results.comparison import Comparison
+from sim.results.statistics import share
 from sim.results.table import Table, number
 
 LOAD = "Andrew local"
@@ -83,7 +84,7 @@ def sets(summary):
 def section_table(summary):
     """What Tables 3 and 4 have, seen from outside, in every scheme."""
     rows = [[held, row["sync"], number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
-             number(100 * row["interrupted"] / row["entered"], 2), number(row["section_us"]), number(row["most_us"]),
+             number(share(row["interrupted"], row["entered"]), 2), number(row["section_us"]), number(row["most_us"]),
              number(row["user_percent"])] for held, row in sets(summary)]
     if not rows:
         return None
@@ -209,6 +210,18 @@ def overhead_comparisons(rows, load, clock_hz):
     return [Comparison(f"Table 6: overhead by the model, {load}", "%", [
         (row["sync"], paper.OVERHEAD[row["sync"]][load], row["model_percent"],
          sync.difference_to_paper(row, load, clock_hz)) for row in rows], f"sync, Table 6, {load}")]
+
+
+def answer(summary):
+    """What each scheme costs by the model and measured, and how often sections are interrupted."""
+    rows = sets(summary)
+    if not rows:
+        return ""
+    parts = [f"{row['sync']} {number(row['model_percent'])} % ({number(row['measured_percent'])} % measured)"
+             for held, row in rows if held == rows[0][0]]
+    share_of = sorted((share(row["interrupted"], row["entered"]) for _, row in rows), key=float)
+    return (f"Of the time of {load_of(summary)}, by the model: {', '.join(parts)}. Of the sections "
+            f"{number(share_of[0])} to {number(share_of[-1])} % are interrupted.")
 
 
 def plots(summary):

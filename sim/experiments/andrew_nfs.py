@@ -1,7 +1,7 @@
 """The report of `andrew-nfs`: the client's row of tables 3, 4 and 6 of paper `sync` for its load Andrew NFS."""
 
 from sim.experiments import andrew
-from sim.experiments.andrew import comparisons, plots, tables  # noqa: F401
+from sim.experiments.andrew import answer, comparisons, plots, tables  # noqa: F401
 
 
 def summarise(experiment, records):

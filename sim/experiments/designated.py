@@ -1,6 +1,7 @@
 """The report of `designated`: one hart that works off request packets beside one global lock."""
 
 from sim.results.plot import Plot
+from sim.results.statistics import bounds
 from sim.results.table import Table, number
 
 HOWS = {"global": "global lock", "designated": "designated hart"}
@@ -45,6 +46,18 @@ def tables(summary):
     return [Table("Packets for a designated hart beside one global lock",
                   ["scheme", "lines", "parallel", "harts", "ops, lock", "ops, desig.", "gain", "caller, lock",
                    "caller, desig.", "woken"], rows, notes)]
+
+
+def answer(summary):
+    """The greatest gain of the designated hart and the least, with the settings of each."""
+    rows = sorted(ordered(summary), key=lambda row: float(row["gain"]))
+    if not rows:
+        return ""
+    won = sum(bounds(row["gain"])[0] > 1 for row in rows)
+    ends = [f"{number(row['gain'])} times ({row['lines']} lines shared, {row['parallel']} cycles in parallel, "
+            f"{row['harts']} harts)" for row in (rows[-1], rows[0])]
+    return (f"In {won} of {len(rows)} settings the designated hart is the sooner done. Its gain over the global lock "
+            f"is {ends[0]} at best and {ends[1]} at worst.")
 
 
 def plots(summary):

@@ -3,6 +3,7 @@
 
 from sim.results import claims, sampling
 from sim.results.plot import Plot
+from sim.results.statistics import share
 from sim.results.table import Table, number
 
 KERNELS = ("serial", "global", "connection", "connection-rw", "krp-classic", "krp", "krp-many")
@@ -30,7 +31,7 @@ def row(made):
     orders = sum(line["orders"] for line in lines)
     statistics = [hart["statistics"] for hart in node["harts"]]
     window = node["window"]["cycles"]
-    spent = {mode: 100 * sum(one["accounting"][mode] for one in statistics) / (window * len(statistics))
+    spent = {mode: share(sum(one["accounting"][mode] for one in statistics), window * len(statistics))
              for mode in ("user", "system", "interrupt", "spinning", "idle")}
     classes = [entry for entry in node["locks"]["classes"] if entry["kind"] == "simple"]
     held = {entry["class"]: 100 * entry["hold_cycles"]["total"] / window for entry in classes}

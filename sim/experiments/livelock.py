@@ -3,7 +3,7 @@ it has left, for each way to receive, each cure, each scheme."""
 
 from sim.results.plot import Plot
 from sim.results.statistics import always
-from sim.results.table import Table
+from sim.results.table import Table, number
 
 LOSSLESS = 0.99     # of what is offered has to be delivered: the window cuts off what is under way
 
@@ -79,6 +79,22 @@ def losses(rows):
                  "reader's queue full", "interrupts", "frames taken"], cells,
                  ["What the core drops costs the hart nothing; what is dropped later has been worked on for nothing."],
                  main=False)
+
+
+def answer(summary):
+    """What is delivered at the highest load in each way, beside the most at any."""
+    rows = of(summary, "way", "cure") or of(summary, "scheme")
+    parts = []
+    for label in labels(rows):
+        own = sorted((row for row in rows if row["label"] == label), key=lambda row: float(row["offered"]))
+        most = max((row["delivered"] for row in own), key=float)
+        if float(most):
+            parts.append(f"{label} {number(100 * own[-1]['delivered'] / most)} % (a program keeps "
+                         f"{number(100 * own[-1]['share'])} %)")
+    if not parts:
+        return ""
+    return (f"At the highest load, {number(float(max(row['offered'] for row in rows)))} datagrams a second, each way "
+            f"still delivers, of the most that it delivers at any: {'; '.join(parts)}.")
 
 
 def plots(summary):

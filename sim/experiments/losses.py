@@ -141,6 +141,19 @@ def wait_of(rows, **wanted):
     return number(row["wait"]["serial"]) if row else "-"
 
 
+def answer(summary):
+    """Where the serial line overruns, and what else is lost."""
+    rows = [row for row in summary["rows"] if row["kind"] == "loss"]
+    if not rows:
+        return ""
+    parts = [f"{scheme} in {sum(ever(row['overruns']) for row in own)} of {len(own)}" for scheme in schemes_of(rows)
+             for own in [[row for row in rows if row["sync"] == scheme]]]
+    frames = [row for row in rows if ever(row["no_descriptor"] + row["overrun"] + row["full"])]
+    return (f"The serial line loses characters to overruns, of its settings of bit rate and FIFO depth, under "
+            f"{', '.join(parts)}. The disk loses nothing, as it waits; frames are dropped in {len(frames)} of "
+            f"{len(rows)} runs and ticks merged in {sum(ever(row['merged']) for row in rows)}.")
+
+
 def plots(summary):
     rows = [row for row in summary["rows"] if row["kind"] == "loss"]
     return heat_maps(rows, "a disk by programmed I/O and frames") if rows else []

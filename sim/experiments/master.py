@@ -44,6 +44,22 @@ def tables(summary):
                   moves)]
 
 
+def answer(summary):
+    """What the master loses on the most harts, and the way to it from another hart."""
+    rates = {(key(row), row["wrapped"]): row["per_megacycle"] for row in summary["work"]}
+    lost = [(rates[place, 0] / rates[place, 1], place) for place, wrapped in rates if wrapped and (place, 0) in rates]
+    if not lost:
+        return ""
+    harts = max(place[3] for _, place in lost)
+    own = sorted(((ratio, place[2]) for ratio, place in lost if place[3] == harts), key=lambda each: float(each[0]))
+    text = (f"On {harts} harts work that the master restriction keeps on one hart gets done {number(own[0][0])} times "
+            f"(sections of {own[0][1]} cycles) to {number(own[-1][0])} times ({own[-1][1]} cycles) as slowly.")
+    away = sorted((row["enter"] for row in summary["moves"] if row["from"]), key=float)
+    if away:
+        text += f" To get to the master from another hart takes up to {number(away[-1])} cycles."
+    return text
+
+
 def plots(summary):
     """Throughput over the harts, wrapped and not, a plot for each length of section."""
     drawn = []

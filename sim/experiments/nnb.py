@@ -2,6 +2,7 @@
 
 from sim.results import claims, sampling
 from sim.results.plot import Plot
+from sim.results.statistics import share
 from sim.results.table import Table, number
 
 KERNELS = ("serial", "parallel", "beyond")
@@ -158,7 +159,7 @@ def claim_table(summary):
     ratios = {}
     for row in summary["locks"]:
         if row["kernel"] == KERNELS[1] and row["attempts"] >= FEW:
-            ratio = 100 * row["misses"] / row["attempts"]
+            ratio = share(row["misses"], row["attempts"])
             ratios[row["class"]] = max(ratios.get(row["class"], 0), ratio, key=float)
     listed = ratios.pop(FREE_LIST, None)
     if listed is not None and ratios:
@@ -175,7 +176,7 @@ def lock_table(locks):
         own = [row for row in locks if (order(row), row["users"]) == place_ and row["attempts"] >= FEW]
         for row in sorted(own, key=lambda row: -row["misses"] / row["attempts"])[:MOST_LOCKS]:
             rows.append([row["kernel"], row["class"], row["kind"], row["test"], row["disks"], row["harts"],
-                         row["users"], row["attempts"], row["misses"], f"{100 * row['misses'] / row['attempts']:.2f}",
+                         row["users"], row["attempts"], row["misses"], f"{share(row['misses'], row['attempts']):.2f}",
                          row["blocks"], row["refused"], f"{row['waited'] / row['cycles']:.2f}"])
     return Table("Locks: the highest miss ratios",
                  ["kernel", "class", "kind", "test", "disks", "harts", "users", "attempts", "misses", "missed, %",
@@ -231,5 +232,5 @@ def answer(summary):
     if wanted:
         row = max(wanted, key=lambda row: float(row["misses"] / row["attempts"]))
         text += (f" Of its locks {row['class']} is found taken most often, "
-                 f"{number(100 * row['misses'] / row['attempts'])} % of the time at worst.")
+                 f"{number(share(row['misses'], row['attempts']))} % of the time at worst.")
     return text.strip()

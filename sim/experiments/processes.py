@@ -1,7 +1,7 @@
 """The report of `processes`: what fork, execve, threads, signals, pipes and switches cost."""
 
 from sim.results.plot import Plot
-from sim.results.table import Table
+from sim.results.table import Table, number
 
 COSTS = {
     "null": "null call",
@@ -49,6 +49,20 @@ def tables(summary):
               ["Cycles for one step of sched_yield around all of them, on one hart. The first column is the floor: two "
                "threads in one address space."]),
     ]
+
+
+def answer(summary):
+    """The range over schemes and harts of the whole life of a process, a thread and a signal."""
+    if not summary["runs"]:
+        return ""
+
+    def span(cost):
+        ordered = sorted((row[cost] for row in summary["runs"]), key=float)
+        return f"{number(ordered[0])} to {number(ordered[-1])}"
+    return (f"Over schemes and harts, fork to wait takes {span('fork')} cycles, with execve {span('fork_exec')}, by "
+            f"vfork {span('vfork_exec')}; a new thread {span('thread')}. A signal takes "
+            f"{span('signal_over_floor')} times its floor of two null calls; a switch among 16 processes "
+            f"{span('switch_16')} cycles, between two threads of one {span('switch_1')}.")
 
 
 def plots(summary):

@@ -54,6 +54,23 @@ def tables(summary):
     return made
 
 
+def answer(summary):
+    """Run queues for each hart beside one for all, on the most harts; the switch beside its floor."""
+    said = []
+    harts = max((row["harts"] for row in summary["loads"]), default=0)
+    for load, text in LOADS.items():
+        for sync in dict.fromkeys(row["sync"] for row in summary["loads"]):
+            of = {row["runqueue"]: row["per_megacycle"] for row in summary["loads"]
+                  if (row["load"], row["sync"], row["harts"]) == (load, sync, harts)}
+            if {"global", "per-hart"} <= of.keys():
+                said.append(f"{number(of['per-hart'] / of['global'])} times as many {text} under {sync}")
+    text = f"On {harts} harts a run queue for each hart gives {', '.join(said)} as one for all." if said else ""
+    ratios = sorted((row["ratio"] for row in summary["floors"]), key=float)
+    if ratios:
+        text += f" A thread switch takes {number(ratios[0])} to {number(ratios[-1])} times its floor."
+    return text.strip()
+
+
 def plots(summary):
     """Throughput over the harts, a line for each kind of run queue and scheme."""
     drawn = []

@@ -3,7 +3,7 @@ paper `sync`, section 6.4."""
 
 from sim.experiments import paper_sync as paper
 from sim.results.plot import HeatMap
-from sim.results.statistics import ever
+from sim.results.statistics import ever, share
 from sim.results.table import Table, number
 
 CHARACTER_BITS = 10     # 8N1
@@ -120,13 +120,30 @@ def scheme_table(rows, scheme, lost=("overruns",)):
         main=False)
 
 
+def answer(summary):
+    """The settings in which each scheme loses characters, and the lowest rate at which one does."""
+    rows = summary["rows"]
+    parts = [f"{scheme} in {sum(ever(row['overruns']) for row in own)} of {len(own)}" for scheme in schemes_of(rows)
+             for own in [[row for row in rows if row["sync"] == scheme]]]
+    if not parts:
+        return ""
+    text = (f"Beside a handler of {summary['handler_us']} us characters are lost to overruns, of the settings of bit "
+            f"rate and FIFO depth, under {', '.join(parts)}.")
+    lossy = [row for row in rows if ever(row["overruns"])]
+    first = min(lossy, key=lambda row: (row["baud"], -row["depth"]), default=None)
+    if first:
+        text += (f" The lowest rate that loses any is {first['baud']:,} bit/s with a FIFO of {first['depth']} "
+                 f"characters, where {characters(summary['handler_us'], first['baud']):.0f} come in a handler.")
+    return text
+
+
 def plots(summary):
     return heat_maps(summary["rows"], f"a handler of {summary['handler_us']} us") if summary["rows"] else []
 
 
 def heat_maps(rows, beside):
     """A heat map for each scheme: per cent of the characters that overruns cost."""
-    panels = {scheme: [(row["baud"], row["depth"], round(100 * row["overruns"] / row["sent"], 2)) for row in rows
+    panels = {scheme: [(row["baud"], row["depth"], round(share(row["overruns"], row["sent"]), 2)) for row in rows
                        if row["sync"] == scheme] for scheme in schemes_of(rows)}
     return [HeatMap("overruns", f"Characters lost to overruns beside {beside}",
                     "bit rate, bit/s", "FIFO depth, characters", "lost, %", panels)]

@@ -149,6 +149,29 @@ def detail_table(summary):
                                         "hand-overs", "cycles", "range", "wait", "longest"], rows, main=False)
 
 
+def answer(summary):
+    """The cheapest algorithm alone, and on the most harts."""
+    alone = {name: summary["uncontended"][name]["empty"]["ratio"] for name in algorithms(summary)
+             if name in summary["uncontended"]}
+    parts = []
+    if alone:
+        best, worst = (choose(alone, key=lambda name: float(alone[name])) for choose in (min, max))
+        parts.append(f"Alone {best} is the cheapest, {number(alone[best])} times the floor, and {worst} the dearest, "
+                     f"{number(alone[worst])} times.")
+    harts = hart_counts(summary, 2)
+    if harts:
+        said = []
+        for section in sections(summary):
+            rates = {name: rate(summary, name, harts[-1], section) for name in algorithms(summary)
+                     if rate(summary, name, harts[-1], section) is not None}
+            if rates:
+                best, worst = (choose(rates, key=lambda name: float(rates[name])) for choose in (max, min))
+                said.append(f"{best} ({number(rates[best])} in 1000 cycles; {worst} {number(rates[worst])}) with "
+                            f"sections of {section} cycles")
+        parts.append(f"On {harts[-1]} harts the most acquisitions are by {'; '.join(said)}.")
+    return " ".join(parts)
+
+
 def plots(summary):
     """The classic plots, each with the floor: time per passage, hand-over, throughput, fairness, longest wait."""
     if not summary["contended"]:

@@ -5,7 +5,7 @@ import math
 from sim.experiments import paper_sync as paper
 from sim.experiments.pic_latency_paper import LABELS, scheme_of
 from sim.experiments.sync_load import difference_cycles, figures, lock_figures, pair_cycles, timed_figures
-from sim.results.comparison import Comparison, Factor
+from sim.results.comparison import UNEXPLAINED, Comparison, Factor
 from sim.results.plot import Histogram
 from sim.results.table import Table, number
 
@@ -68,34 +68,38 @@ def apart(model, figure):
 
 
 def reason(row):
-    """Why the model and what was measured are more than a tenth apart: "" where they are not."""
-    parts = []
-    if apart(row["model_percent"], row["measured_percent"]):
-        if apart(row["pair"], row["least"]):
-            parts.append(f"a pair that finds all in the cache takes {row['least']} cycles where it stands and "
-                         f"{row['pair']:g} in Table 5's loop, being compiled with what is around it")
-        if row["mean"] > row["least"] * (1 + AGREE):
-            waiting = "for the link, which other harts use too" if row["pair"] > 100 and row["harts"] > 1 \
-                else "for lines that the cache has lost"
-            parts.append(f"on average it waits {row['mean'] - row['least']:.1f} cycles {waiting}")
-        if row["fall_back"] is not None:
-            more = "more" if row["fall_back"] >= 0 else "less"
-            parts.append(f"an interrupted section costs {abs(row['fall_back']):,.0f} cycles {more}, not one pair: a "
-                         "trap that queues the interrupt, and the replay")
-        if not parts:
-            parts.append(f"unexplained: a pair takes {row['mean']:.1f} cycles where it stands, {row['pair']:g} in "
-                         "Table 5's loop")
-    return "; ".join(parts)
+    """Which parts of a pair's cost put model and measurement more than a tenth apart, each with what it is of the
+    difference: "" where the two agree."""
+    if not apart(row["model_percent"], row["measured_percent"]):
+        return ""
+    gap = (row["measured_percent"] - row["model_percent"]) / 100 * row["share_cycles"] / row["entered"]
+    waiting = " with other harts at the link" if row["pair"] > 100 and row["harts"] > 1 else ""
+    parts = [(row["least"] - row["pair"],
+              f"a pair takes {row['least']} cycles at least where it stands and {row['pair']:g} in Table 5's loop"),
+             (row["mean"] - row["least"],
+              f"it takes {row['mean'] - row['least']:.1f} cycles more on average than at least{waiting}")]
+    if row["fall_back"] is not None:
+        more = "more" if row["fall_back"] >= 0 else "less"
+        parts.append((gap - sum(part for part, _ in parts),
+                      f"an interrupted section costs {abs(row['fall_back']):,.0f} cycles {more}, where the model has "
+                      "one more pair"))
+    return explained(gap, parts) or f"{UNEXPLAINED}: {parts[0][1]}"
 
 
 def difference_reason(row):
     """Why what masking adds to the whole is not the pair of Table 5: "" where the two agree."""
     if not apart(row["pair"], row["difference"]):
         return ""
-    if row["pair"] > 100 and row["harts"] > 1 and row["difference"] > row["pair"]:
-        return f"harts wait for each other at the link, {row['mean'] - row['least']:.0f} cycles a pair on average"
-    return (f"between the marks it is {row['mean']:.1f} cycles: the pair is compiled with what is around it, and hides "
-            "or adds some cycles of that")
+    waiting = " with other harts at the link" if row["pair"] > 100 and row["harts"] > 1 else ""
+    return explained(row["difference"] - row["pair"], [
+        (row["mean"] - row["pair"], f"between the marks a pair takes {row['mean']:.1f} cycles{waiting}")]
+        ) or f"{UNEXPLAINED}: between the marks a pair takes {row['mean']:.1f} cycles"
+
+
+def explained(gap, parts):
+    """The parts, (size, text) each, that have the gap's sign and are a tenth of it at least; "" without one."""
+    said = [f"{text} ({100 * part / gap:.0f} % of the difference)" for part, text in parts if part / gap >= AGREE]
+    return "; ".join(said)
 
 
 def label(row, with_interval):
@@ -261,6 +265,22 @@ def difference_to_paper(row, load, clock_hz):
     return [Factor(f"{float(row['entered_per_s']):,.0f} sections a second, the paper {theirs:,}",
                    row["entered_per_s"] / theirs),
             Factor(f"a pair takes {float(pair_us):.2f} us, the paper's {their_us}", pair_us / their_us)]
+
+
+def answer(summary):
+    """Sections of the serial load, what they cost by the model and measured, and where the two are apart."""
+    rows = summary["serial"] or summary["synthetic"]
+    if not rows:
+        return ""
+    harts = min(row["harts"] for row in rows)
+    own = [row for row in rows if row["harts"] == harts]
+    parts = [f"{label(row, several_intervals(summary))} {number(row['model_percent'])} % "
+             f"({number(row['measured_percent'])} % measured)" for row in own]
+    entered, lasts = (sorted((row[name] for row in own), key=float) for name in ("entered_per_s", "section_us"))
+    agree = sum(not row["reason"] for row in own)
+    return (f"Sections are entered {number(entered[0])} to {number(entered[-1])} times a second and last "
+            f"{number(lasts[0])} to {number(lasts[-1])} us. Of the time they cost by the model: {'; '.join(parts)}; "
+            f"model and measurement agree within {100 * AGREE:.0f} % in {agree} of {len(own)}.")
 
 
 def plots(summary):

@@ -1,6 +1,6 @@
 """The report of `system-calls`: what user mode costs."""
 
-from sim.results.table import Table
+from sim.results.table import Table, number
 
 COSTS = {
     "null": "null call",
@@ -37,3 +37,16 @@ def tables(summary):
              "interrupts. A switch is from one thread's sched_yield to the other's return from its own. Between "
              "processes it also changes satp and fills the TLB again. The program spawned exits at once."]
     return [Table("System calls and switches", ["scheme", "harts", *COSTS.values()], rows, notes)]
+
+
+def answer(summary):
+    """The range over schemes and harts of a null call, a switch and a process."""
+    if not summary["runs"]:
+        return ""
+
+    def span(cost):
+        ordered = sorted((row[cost] for row in summary["runs"]), key=float)
+        return f"{number(ordered[0])} to {number(ordered[-1])}"
+    return (f"Over schemes and harts a null call takes {span('null')} cycles and a switch to a thread of the same "
+            f"process {span('thread_switch')}. A switch to another process takes {span('process_switch')}, and to "
+            f"spawn one that exits at once and wait for it {span('spawn')}.")

@@ -74,6 +74,20 @@ def tables(summary):
             *([size_table(sizes)] if sizes else [])]
 
 
+def answer(summary):
+    """Interrupts and handling times of each device, over the schemes."""
+    parts = []
+    for test in dict.fromkeys(row["kind"] for row in summary["rows"]):
+        own = [row | row["handled"]["all"] for row in summary["rows"]
+               if row["kind"] == test and "all" in row["handled"]]
+        means = sorted((row["mean"] for row in own), key=float)
+        rates = sorted((row["per_second"] for row in own), key=float)
+        if means:
+            parts.append(f"{test}, {number(rates[0])} to {number(rates[-1])} a second, {number(means[0])} to "
+                         f"{number(means[-1])} us each")
+    return f"Over the schemes, interrupts and the mean time to handle one: {'; '.join(parts)}." if parts else ""
+
+
 def line(test, device, figures):
     """A row of the main table."""
     return [test, device, number(figures["bytes"] / 1024), *(number(figures[name]) for name in FIGURES)]

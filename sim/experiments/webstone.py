@@ -4,6 +4,7 @@ got. All but that is of node 0, which serves, between its first client's begin a
 from sim.experiments import andrew, sync
 from sim.experiments import paper_sync as paper
 from sim.experiments.sync_load import pair_cycles, timed_figures
+from sim.results.statistics import share
 from sim.results.table import Table, number
 
 LOAD = "WebStone"
@@ -87,7 +88,7 @@ def at_the_papers(summary):
 def section_table(summary):
     """What Tables 3 and 4 have, seen from outside, in every scheme."""
     rows = [[row["sync"], row["harts"], row["latency"], number(row["entered_per_s"], 5),
-             number(row["interrupted_per_s"]), number(100 * row["interrupted"] / row["entered"], 2),
+             number(row["interrupted_per_s"]), number(share(row["interrupted"], row["entered"]), 2),
              number(row["section_us"]), number(row["most_us"]), number(row["user_percent"] / row["harts"])]
             for row in summary["load"]]
     if not rows:

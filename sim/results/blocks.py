@@ -95,22 +95,23 @@ def commit(root=REPO):
         return "unknown"
 
 
-def sources(block, root=REPO):
-    """A digest of all sources of the code and the experiment: the same sources make the same code."""
+def sources(block, root=REPO, report=True):
+    """A digest of all sources of the code and the experiment: the same sources make the same code. Without `report`
+    that of what makes the records."""
     inputs = {"settings": " ".join(block.overrides())}
     for name in SOURCES:
         for path in sorted((root / name).rglob("*")):
             if path.is_file() and path.name.endswith(SUFFIXES) and "__pycache__" not in path.parts and not (
                     path.is_relative_to(root / "kernel" / "test")):
                 inputs[path.relative_to(root).as_posix()] = path
-    return digest(inputs | experiment_files(block.experiment, root))[:16]
+    return digest(inputs | experiment_files(block.experiment, root, report))[:16]
 
 
-def experiment_files(name, root=REPO):
-    """The file of an experiment, and the module of its report."""
+def experiment_files(name, root=REPO, report=True):
+    """The file of an experiment, and the module of its report if that is wanted."""
     folder = root / "sim" / "experiments"
     table = tomllib.loads((folder / f"{name}.toml").read_text())
-    module = table.get("report")
+    module = table.get("report") if report else None
     return {f"{name}.toml": folder / f"{name}.toml"} | ({f"{module}.py": folder / f"{module}.py"} if module else {})
 
 

@@ -58,8 +58,27 @@ def interval(values, confidence=CONFIDENCE, signed=False):
     low, high = min(ordered[0], mean - reach), max(ordered[-1], mean + reach)
     if signed:
         return low, high
-    # A cost or a share is never below 0.
+    if all(isinstance(value, Share) for value in values):
+        return Share(max(low, 0)), Share(min(high, 100))
+    # A cost is never below 0.
     return (max(low, 0) if ordered[0] >= 0 else low), (min(high, 0) if ordered[-1] <= 0 else high)
+
+
+class Share(float):
+    """A part of a whole in percent, from 0 to 100, which its interval does not leave."""
+
+    def __round__(self, digits=None):
+        return Share(round(float(self), digits))
+
+
+def share(part, whole):
+    """A part of a whole as a Share, sample by sample; ValueError if it is more than the whole."""
+    def one(part, whole):
+        percent = 100 * part / whole
+        if not 0 <= percent <= 100 + 1e-9:
+            raise ValueError(f"{part} is no part of {whole}")
+        return Share(min(percent, 100))
+    return apply(one, part, whole)
 
 
 class Samples(float):

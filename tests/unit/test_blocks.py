@@ -248,3 +248,14 @@ def test_no_page_of_results_has_a_long_table():
     for path in (REPO / "docs").glob("results*.md"):
         for rows in re.findall(r"(?:^\|.*\|\n)+", path.read_text(), re.MULTILINE):
             assert rows.count("\n") - 2 <= blocks.FOLDED_ROWS, path.name
+
+
+def test_another_report_of_the_same_records_makes_a_block_stale_but_measures_nothing_anew(tree):
+    (tree / "sim/experiments/load.toml").write_text('report = "load"\n')
+    (tree / "sim/experiments/load.py").write_text("")
+    block = publish(tree)
+    records = blocks.sources(block, tree, report=False)
+    (tree / "sim/experiments/load.py").write_text("# another\n")
+    assert blocks.stale(tree) == (["load"], 1) and blocks.sources(block, tree, report=False) == records
+    (tree / "sim/experiments/load.toml").write_text('report = "load"\nlimit = 1\n')
+    assert blocks.sources(block, tree, report=False) != records

@@ -645,6 +645,18 @@ def test_golden_figures(module):
 
 
 @pytest.mark.parametrize("module", RECORDS)
+def test_every_question_is_answered(module):
+    """In sentences that figures fill, over layouts too, and not at all where no run has ended well."""
+    loaded, records = importlib.import_module(f"sim.experiments.{module}"), records_of(module)
+    for made in (records, layouts(records, (0, 900, 500))):
+        said = loaded.answer(shown(module, made)[0])
+        assert re.fullmatch(r"[A-Z0-9].*\d.*\.", said) and "None" not in said, said
+    for one in records:
+        one["failure"] = "limit"
+    assert not loaded.answer(shown(module, records)[0])
+
+
+@pytest.mark.parametrize("module", RECORDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_records_does_not_count(module, seed):
     records = records_of(module)

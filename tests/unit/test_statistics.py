@@ -32,6 +32,16 @@ def test_one_sample_has_no_interval_and_no_interval_of_costs_goes_below_0():
     assert interval([1, 40, 2])[0] == 0 and interval([-1, 40, 2])[0] < -1
 
 
+def test_the_interval_of_a_share_stays_within_the_whole():
+    of_three = statistics.share(Samples([1, 30, 55]), Samples([100, 60, 60]))
+    assert interval(of_three.values) == (0, 100) and number(of_three) == "50.0 (0.0..100.0)"
+    assert interval(round(of_three, 1).values)[1] == 100 < interval([1, 50, 92])[1]
+    assert statistics.share(3, 4) == 75 and statistics.share(1, 0) is None
+    for part in (-1, 5):
+        with pytest.raises(ValueError, match=f"{part} is no part of 4"):
+            statistics.share(part, 4)
+
+
 def test_the_interval_of_a_difference_may_reach_over_0():
     assert interval([1, 40, 2], signed=True)[0] < 0 < interval([-1, -40, -2], signed=True)[1]
     tried = claims.less("", "", Samples([10, 10, 10.0, 11]), Samples([11, 12, 30, 11.5]))
