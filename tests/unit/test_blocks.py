@@ -183,7 +183,7 @@ def test_the_settings_of_every_block_are_those_of_its_experiment():
         experiment = definition.load(block.experiment)
         runs = experiment.runs(experiment.settings(block.overrides()), 60_000_000)
         assert {sampling.place({"parameters": run.parameters}) for run in runs} == {
-            (layout, seed) for layout in range(1, block.layouts + 1) or experiment.settings([])["layout"]
+            (layout, seed) for layout in range(1, block.layouts + 1) or experiment.settings(block.settings)["layout"]
             for seed in block.seeds}
 
 
