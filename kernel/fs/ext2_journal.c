@@ -25,7 +25,7 @@ struct revoked {
 };
 
 struct revokes { /* a page of them */
-    struct revokes *next;
+    SLIST_ENTRY(revokes) link;
     uint32_t count;
     struct revoked it[PAGE_SIZE / sizeof(struct revoked) - 2];
 };
@@ -34,7 +34,7 @@ struct journal {
     struct ext2 *fs;
     struct inode inode;
     uint32_t length, first, start, sequence, end; /* `end`: the first sequence that is not complete */
-    struct revokes *revokes;
+    SLIST_HEAD(, revokes) revokes;
     uint8_t *block; /* a page: the block that is parsed */
     uint8_t *data;  /* another: the block that is copied */
 };
@@ -62,7 +62,8 @@ static uint32_t journal_behind(const struct journal *j, uint32_t n)
 
 static bool is_revoked(const struct journal *j, uint32_t block, uint32_t sequence)
 {
-    for (const struct revokes *r = j->revokes; r; r = r->next)
+    const struct revokes *r;
+    SLIST_FOREACH(r, &j->revokes, link)
         for (uint32_t i = 0; i < r->count; i++)
             if (r->it[i].block == block && (int32_t)(r->it[i].sequence - sequence) >= 0)
                 return true;
@@ -71,15 +72,14 @@ static bool is_revoked(const struct journal *j, uint32_t block, uint32_t sequenc
 
 static int revoke(struct journal *j, uint32_t block, uint32_t sequence)
 {
-    struct revokes *r = j->revokes;
+    struct revokes *r = SLIST_FIRST(&j->revokes);
     if (!r || r->count == sizeof r->it / sizeof r->it[0]) {
         uint32_t page = page_alloc_raw();
         if (!page)
             return -ENOMEM;
         r = page_pointer(page);
-        r->next = j->revokes;
         r->count = 0;
-        j->revokes = r;
+        SLIST_INSERT_HEAD(&j->revokes, r, link);
     }
     r->it[r->count++] = (struct revoked){block, sequence};
     return 0;
@@ -235,10 +235,10 @@ int ext2_journal_replay(struct ext2 *fs)
         if (!error)
             error = journal_empty(j);
     }
-    for (struct revokes *r = j ? j->revokes : 0, *next; r; r = next) {
-        next = r->next;
-        page_free(page_address(r));
-    }
+    struct revokes *r, *next;
+    if (j)
+        SLIST_FOREACH_SAFE(r, &j->revokes, link, next)
+            page_free(page_address(r));
     for (unsigned i = 0; i < 3; i++)
         if (rooms[i])
             page_free(rooms[i]);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "fs/vfs.h"
 #include "lib/panic.h"
@@ -15,7 +16,7 @@
 #define PAGES_MOST (0x80000000u / PAGE_SIZE) /* off_t has 32 bits */
 
 struct mapped {
-    struct mapped *next;
+    LIST_ENTRY(mapped) link;
     struct vnode *vp; /* with a reference */
     struct vm_object *object;
     vm_control_t control;
@@ -24,7 +25,7 @@ struct mapped {
 
 DEFINE_MUTEX(mapped_lock, "mapped files");
 DEFINE_ZONE(mapped_zone, "mapped-files", sizeof(struct mapped), _Alignof(struct mapped), SPL_SOFTPREEMPT, 0);
-static struct mapped *volatile vnode_pager_files; /* the pager's number for an object is its file's address */
+static LIST_HEAD(, mapped) vnode_pager_files; /* the pager's number for an object is its file's address */
 
 static struct mapped *mapped_of(uint32_t memory)
 {
@@ -129,11 +130,10 @@ static const struct vm_pager pager = {.name = "vnode", .data_request = request, 
 /* Releases files that are not mapped, with the list locked. */
 static void vnode_pager_sweep_locked(void)
 {
-    for (struct mapped *volatile *at = &vnode_pager_files, *f; (f = *at);) {
-        if (!vm_object_is_only(f->object)) {
-            at = (struct mapped *volatile *)&f->next;
+    struct mapped *f, *next;
+    LIST_FOREACH_SAFE(f, &vnode_pager_files, link, next) {
+        if (!vm_object_is_only(f->object))
             continue;
-        }
         struct vnode *vp = f->vp;
         lock_write(&vp->lock);
         int error = vnode_pager_flush(vp, 0, UINT64_MAX, false);
@@ -144,7 +144,7 @@ static void vnode_pager_sweep_locked(void)
         lock_done(&vp->lock);
         if (error)
             kprintf("a page of a mapped file is lost: %s\n", strerror(-error));
-        *at = f->next;
+        LIST_REMOVE(f, link);
         vm_object_release(f->object); /* its contents have been written, or are lost */
         zone_free(&mapped_zone, f);
         vrele(vp);
@@ -153,7 +153,7 @@ static void vnode_pager_sweep_locked(void)
 
 void vnode_pager_sweep(void)
 {
-    if (!vnode_pager_files)
+    if (!*(struct mapped *volatile *)&LIST_FIRST(&vnode_pager_files))
         return;
     unix_enter();
     mutex_lock(&mapped_lock);
@@ -172,7 +172,7 @@ static int vnode_pager_enter(struct vnode *vp)
             zone_free(&mapped_zone, f);
         return -ENOMEM;
     }
-    *f = (struct mapped){.next = vnode_pager_files, .vp = vp, .object = object, .control = vm_object_control(object)};
+    *f = (struct mapped){.vp = vp, .object = object, .control = vm_object_control(object)};
     vhold(vp);
     lock_write(&vp->lock);
     bool swapped = vp->swapped; /* stores to its pages could not be written */
@@ -180,7 +180,7 @@ static int vnode_pager_enter(struct vnode *vp)
         vp->mapped = f;
         vp->flush = vnode_pager_flush;
         vp->end = vnode_pager_end;
-        vnode_pager_files = f;
+        LIST_INSERT_HEAD(&vnode_pager_files, f, link);
     }
     lock_done(&vp->lock);
     if (swapped) {
@@ -208,7 +208,8 @@ int vnode_pager_sync(void)
 {
     int error = 0;
     mutex_lock(&mapped_lock);
-    for (struct mapped *f = vnode_pager_files; f; f = f->next) {
+    struct mapped *f;
+    LIST_FOREACH(f, &vnode_pager_files, link) {
         int e = vfs_fsync(f->vp);
         error = error ? error : e;
     }

@@ -6,6 +6,7 @@
 #include "mem/page.h"
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "arch/hart.h"
 #include "lib/compiler.h"
@@ -19,13 +20,15 @@ static SIMPLE_LOCK_CLASS(cache_class, "pages of a hart", SPL_HIGH);
 
 #define DRAWN 16 /* pages */
 
-static uint32_t page_first, page_count; /* in the list */
 static uint32_t page_begin, page_next, page_end, page_limit; /* start of all, start and end of the rest, end of all */
 static volatile uint32_t *listed;        /* bitmap in the first pages; changed with the lock held */
 
 struct listed_page {
-    uint32_t next, previous;
+    LIST_ENTRY(listed_page) link;
 };
+
+static LIST_HEAD(, listed_page) page_list;
+static uint32_t page_count; /* in the list */
 
 #define CACHE(h) [h] = {.lock = SIMPLE_LOCK("pages of a hart", cache_class)}
 _Static_assert(MAX_HARTS == 8, "one line each");
@@ -46,7 +49,8 @@ void pages_init(uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < words; i++)
         listed[i] = 0;
     page_next = page_begin + ((bytes + PAGE_MASK) & ~PAGE_MASK);
-    page_first = page_count = 0;
+    LIST_INIT(&page_list);
+    page_count = 0;
     for (unsigned h = 0; h < MAX_HARTS; h++)
         caches[h].count = caches[h].lent = 0;
 }
@@ -54,11 +58,6 @@ void pages_init(uint32_t from, uint32_t to)
 uint32_t pages_in_common(void)
 {
     return page_count + (page_end - page_next) / PAGE_SIZE;
-}
-
-static struct listed_page *in_list(uint32_t page)
-{
-    return page_pointer(page);
 }
 
 static uint32_t page_number_of(uint32_t page)
@@ -73,11 +72,9 @@ static bool is_listed(uint32_t number)
 
 static void page_take_out(uint32_t page)
 {
-    const struct listed_page *p = in_list(page);
+    struct listed_page *p = page_pointer(page);
     uint32_t number = page_number_of(page);
-    *(p->previous ? &in_list(p->previous)->next : &page_first) = p->next;
-    if (p->next)
-        in_list(p->next)->previous = p->previous;
+    LIST_REMOVE(p, link);
     listed[number / 32] &= ~(1u << number % 32);
     page_count--;
 }
@@ -85,10 +82,8 @@ static void page_take_out(uint32_t page)
 static void page_give(uint32_t page)
 {
     uint32_t number = page_number_of(page);
-    *in_list(page) = (struct listed_page){.next = page_first};
-    if (page_first)
-        in_list(page_first)->previous = page;
-    page_first = page;
+    struct listed_page *p = page_pointer(page);
+    LIST_INSERT_HEAD(&page_list, p, link);
     listed[number / 32] |= 1u << number % 32;
     page_count++;
 }
@@ -108,10 +103,11 @@ static void draw_some(void)
 
 static uint32_t page_take(void)
 {
-    if (layout_seed && !page_first && (page_end - page_next) / PAGE_SIZE >= DRAWN)
+    if (layout_seed && LIST_EMPTY(&page_list) && (page_end - page_next) / PAGE_SIZE >= DRAWN)
         draw_some();
-    uint32_t page = page_first;
-    if (page) {
+    uint32_t page = 0;
+    if (!LIST_EMPTY(&page_list)) {
+        page = page_address(LIST_FIRST(&page_list));
         page_take_out(page);
     } else if (page_next < page_end) {
         page = page_next;

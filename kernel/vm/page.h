@@ -18,13 +18,15 @@
 #ifndef VM_PAGE_H
 #define VM_PAGE_H
 
+#include <sys/queue.h>
+
 #include "vm/types.h"
 
 /* One mapping of a page. */
 struct pmap_place {
     struct pmap *pmap; /* 0: none */
     uint32_t address;
-    struct pmap_place *next;
+    SLIST_ENTRY(pmap_place) link;
 };
 
 struct vm_page {

@@ -203,8 +203,8 @@ static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
         struct pmap_place *place = zone_alloc(&places);
         added = place;
         if (added) {
-            *place = (struct pmap_place){pmap, address, page->place.next};
-            page->place.next = place;
+            *place = (struct pmap_place){.pmap = pmap, .address = address};
+            SLIST_INSERT_AFTER(&page->place, place, link);
         }
     }
     simple_unlock(lock);
@@ -214,9 +214,9 @@ static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
 /* Call with the lock of the page's places held, too. The first place of a page is in the page itself. */
 static void place_take_out(struct vm_page *page, const struct pmap *pmap, uint32_t address)
 {
-    struct pmap_place *p = &page->place, *next, **at;
+    struct pmap_place *p = &page->place, *next;
     if (p->pmap == pmap && p->address == address) {
-        next = p->next;
+        next = SLIST_NEXT(p, link);
         if (next) {
             *p = *next;
             zone_free(&places, next);
@@ -225,9 +225,9 @@ static void place_take_out(struct vm_page *page, const struct pmap *pmap, uint32
         }
         return;
     }
-    for (at = &p->next; (next = *at); at = &next->next)
+    for (; (next = SLIST_NEXT(p, link)); p = next)
         if (next->pmap == pmap && next->address == address) {
-            *at = next->next;
+            SLIST_REMOVE_AFTER(p, link);
             zone_free(&places, next);
             return;
         }
@@ -487,7 +487,7 @@ static bool protect_places(struct vm_page *page, unsigned rights, uint32_t *shoo
         bool lost;
         if (rights & (PAGE_READ | PAGE_EXECUTE)) {
             lost = protect_one(pmap, address, leaf, rights);
-            place = place->next;
+            place = SLIST_NEXT(place, link);
         } else {
             lost = true;
             entry_set(leaf, 0);
