@@ -4,11 +4,11 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sim.images import mpd
-from sim.images.programs import ProgramError
+from sim.images.programs import NAME_SIZE, ProgramError
 from user.mpd.compiler import CompileError, compile_text
 
 FOLDER = mpd.USER / "mpd/vsuite"
@@ -100,27 +100,39 @@ def compiled(case: Case) -> str:
 
 
 def on_machine(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1) -> dict[str, Path]:
-    """The files in the user archive to execute the programs, all of which compile: `suite`, which is to be started,
-    their list, and the programs themselves."""
-    files: dict[str, Path] = {"suite": mpd.build_suite("".join(f"{case.name}\n" for case in chosen))}
+    """The files in the user archive, on /bin, to execute the programs, all of which compile: `suite`, which is to be
+    started with /bin/list, their list, and the programs themselves. A file's name has only the first characters of a
+    long name."""
+    names = {case.name: case.name[:NAME_SIZE - 1] for case in chosen}
+    if len({*names.values(), "suite", "list"}) < len(names) + 2:
+        raise ProgramError(f"programs of the suite differ in the first {NAME_SIZE - 1} characters of their names")
+    files: dict[str, Path] = {"suite": mpd.build_suite("".join(f"/bin/{name}\n" for name in names.values()))}
     files["list"] = files["suite"].with_name("list")
     for case in chosen:
-        files[case.name] = mpd.link_for_machine(case.name, compiled(case), back_end, threads)
+        files[names[case.name]] = mpd.link_for_machine(names[case.name], compiled(case), back_end, threads)
     return files
 
 
 def told(console: str) -> dict[str, Outcome]:
-    """The outcomes from the console; output and messages are one text here."""
+    """The outcomes from the console, by file name; output and messages are one text here."""
     found: dict[str, Outcome] = {}
     name, text = "", ""
     for line in console.replace("\r", "").splitlines(keepends=True):
         if line.startswith("@begin "):
-            name, text = line.split()[1], ""
+            name, text = Path(line.split()[1]).name, ""
         elif line.startswith("@end "):
             found[name] = Outcome(text, status=int(line.split()[2]))
         else:
             text += line
     return found
+
+
+def differences_on_machine(chosen: Sequence[Case], console: str, threads: int = 1) -> list[str]:
+    """Of the programs that `on_machine` has put there, the differences from the expected results."""
+    found = told(console)
+    wrong = [difference(replace(case, prints=case.prints + case.expected(case.says), says=""),
+                        found.get(case.name[:NAME_SIZE - 1], Outcome("nothing")), threads) for case in chosen]
+    return [one for one in wrong if one]
 
 
 def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER, threads: int = 1, times: int = 1,

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from sim.images import mpd, vsuite
+from sim.images import disks, mpd, vsuite
 from support.cache import REPO
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, boot, command
 from tests.kernel.test_tcp import WIRES
@@ -18,7 +18,12 @@ SLICE = REPO / "docs/examples/slice.mpd"
 TIMINGS = REPO / "user/mpd/programs/timings.mpd"
 SAMPLE = ("hello", "reals", "string-escapes", "formats", "scanf-of-a-string", "overlapping-slices", "bag-of-tasks",
           "in-by-and-such-that", "reply-copies-back", "destroy-ends-processes", "globals-have-final-code", "deadlock",
-          "stack-overflow-in-a-process", "nap")
+          "stack-overflow-in-a-process", "nap", "files", "destroyed-operations-are-destroyed-once")
+OF_THREADS = ("bag-of-tasks", "barrier", "co-tree", "in-such-that", "nap")
+OF_SWITCHES = ("reals", "co-tree", "deadlock", "reply-copies-back", "stack-overflow-in-a-process")
+# What switches contexts, harts, and the programs without MPD_SUITE.
+WAYS = [("assembler", 1, SAMPLE), ("assembler", 2, OF_THREADS), ("assembler", 4, OF_THREADS),
+        ("library", 1, OF_SWITCHES), ("system-calls", 1, OF_SWITCHES)]
 LINE_FETCH = 42     # cycles at most to bring a line from memory (hw/cpu/README.md)
 TOGETHER = 60       # programs of one archive
 
@@ -33,31 +38,23 @@ def test_a_program_prints_on_the_machine_what_it_prints_on_the_host(tmp_path):
     assert run.status == 0 and host in run.console.replace("\r", ""), run.report()
 
 
-def test_the_verification_suite_on_the_machine(tmp_path):
-    chosen = vsuite.cases(() if os.environ.get("MPD_SUITE") else SAMPLE)
-    chosen = [case for case in chosen if case.refused is None and len(case.name) < 32]
+@pytest.mark.parametrize("back_end, harts, sample", WAYS, ids=[f"{back_end}-{harts}" for back_end, harts, _ in WAYS])
+def test_the_verification_suite_on_the_machine(tmp_path, back_end, harts, sample):
+    """As many threads as harts. The disk is the root: programs write below /tmp."""
+    chosen = [case for case in vsuite.cases(() if os.environ.get("MPD_SUITE") else sample) if case.refused is None]
+    sync = "spl-optim" if harts == 1 else "cli-optim"
+    disk = disks.ext2_image({"tmp/": b"", "dev/": b"", "bin/": b""}, 1024, 64)
     wrong = []
     for at in range(0, len(chosen), TOGETHER):
         part = chosen[at:at + TOGETHER]
-        run = boot(tmp_path / str(at), 1, "spl-optim", "run=user program=suite hz=1000", files=vsuite.on_machine(part))
+        run = boot(tmp_path / str(at), harts, sync, "run=user program=/bin/suite args=/bin/list root=disk0 hz=1000",
+                   options=DISK_BUILDS[sync], machine=DEVICES, files=vsuite.on_machine(part, back_end, harts),
+                   max_cycles=1_000_000_000, hang_cycles=100_000_000,
+                   more=["--disk", f"{disk},write=copy,profile=fast"])
         assert run.status == 0, run.report()
-        told = vsuite.told(run.console)
-        for case in part:
-            outcome = told.get(case.name, vsuite.Outcome("nothing"))
-            if (outcome.prints, outcome.status) != (case.prints + case.expected(case.says), case.status):
-                wrong.append(f"{case.topic}/{case.name}: {outcome}")
+        wrong += vsuite.differences_on_machine(part, run.console, harts)
+    print(f"{back_end}, {harts} harts: {len(chosen) - len(wrong)} of {len(chosen)} programs passed")
     assert not wrong, "\n".join(wrong)
-
-
-def test_a_sample_of_the_suite_with_four_threads_on_four_harts(tmp_path):
-    chosen = vsuite.cases(("bag-of-tasks", "barrier", "co-tree", "in-such-that", "nap"))
-    run = boot(tmp_path / "run", 4, "cli-optim", "run=user program=suite hz=1000",
-               files=vsuite.on_machine(chosen, threads=4))
-    assert run.status == 0, run.report()
-    told = vsuite.told(run.console)
-    for case in chosen:
-        assert (told[case.name].prints, told[case.name].status) == (
-            case.prints + case.expected(case.says), case.status), run.report()
 
 
 @pytest.mark.skipif(not os.environ.get("MPD_SUITE"), reason="a minute: MPD_SUITE=all")

@@ -28,7 +28,7 @@ struct mpd_sem {
     const char *name;
 };
 
-/* What every switch needs, in one line of the cache; each thread of the operating system has its own. */
+/* What every switch needs first; each thread of the operating system has its own. */
 #define MPD_POOL_SIZES 16
 struct mpd_state {
     struct mpd_process *current;

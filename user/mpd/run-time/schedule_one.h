@@ -1,6 +1,6 @@
 /* The scheduler where one thread executes all processes; a part of mpd.c. */
 
-_Alignas(LINE) struct mpd_state mpd_only;
+struct mpd_state mpd_only;
 
 #define ready mpd_now.ready
 #define sleepers mpd_now.sleepers
