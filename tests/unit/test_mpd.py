@@ -115,7 +115,7 @@ def test_virtual_machines(others):
 
 
 WAITS = """resource far
-  op wait(), tell(cap (int x) c)
+  op wait(), tell(cap (int x) c), silent(int x)
 body far()
   sem never
   proc wait() { WAIT }
@@ -126,19 +126,23 @@ resource main()
   op got(int x)
   cap vm m = create vm() on 1; cap far f = create far() on m
   int x; f.tell(got); receive got(x); write("waits"); flush(stdout)
-  f.wait()
+  ENDS
 end
 """
+CALLS = "f.wait()"
+RECEIVES = "send f.wait(); receive f.silent(x)"
+CHOOSES = "send f.wait(); in f.silent(x) st x > 0 -> skip [] got(x) -> skip ni"
 
 
 def children(process):
     return [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
+@pytest.mark.parametrize("ends", [CALLS, RECEIVES, CHOOSES])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_virtual_machine_that_is_lost_ends_the_program(tmp_path, how):
+def test_a_virtual_machine_that_is_lost_ends_the_program(tmp_path, how, ends):
     source = tmp_path / "waits.mpd"
-    source.write_text(WAITS.replace("WAIT", "nap(60000)"))
+    source.write_text(WAITS.replace("WAIT", "nap(60000)").replace("ENDS", ends))
     program = mpd.build_mpd(source, host=True)
     with managers(program, 1) as (running, environment):
         main = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -151,14 +155,17 @@ def test_a_virtual_machine_that_is_lost_ends_the_program(tmp_path, how):
         assert said == "mpd: virtual machine 2 on node 1 has ended, or is out of reach\n" and main.returncode == 1
 
 
-def test_a_deadlock_across_virtual_machines_is_found(tmp_path):
+@pytest.mark.parametrize("ends, what", [(CALLS, "the end of wait at waits.mpd:13:5"),
+                                        (RECEIVES, "an invocation of silent at waits.mpd:13:18"),
+                                        (CHOOSES, "one of several operations at waits.mpd:13:18")])
+def test_a_deadlock_across_virtual_machines_is_found(tmp_path, ends, what):
     source = tmp_path / "waits.mpd"
-    source.write_text(WAITS.replace("WAIT", "P(never)"))
+    source.write_text(WAITS.replace("WAIT", "P(never)").replace("ENDS", ends))
     program = mpd.build_mpd(source, host=True)
     with managers(program, 1) as (_, environment):
         done = run_limited([program], 10, capture_output=True, text=True, env=environment)
     assert done.stderr == ("mpd: 1 process is blocked at the end:\n"
-                           "mpd:   main waits for the end of wait at waits.mpd:13:5\n")
+                           f"mpd:   main waits for {what}\n")
     assert done.returncode == 1
 
 
@@ -208,16 +215,79 @@ def test_a_program_ends_that_has_destroyed_a_virtual_machine(tmp_path):
 
 def test_an_operation_that_has_ended_is_told_where_it_is_called_from_another_virtual_machine(tmp_path):
     source = tmp_path / "ended.mpd"
-    source.write_text(WAITS.replace("WAIT", "skip").replace("f.wait()", "destroy f; f.wait()"))
+    source.write_text(WAITS.replace("WAIT", "skip").replace("ENDS", "destroy f; f.wait()"))
     program = mpd.build_mpd(source, host=True)
     with managers(program, 1) as (_, environment):
         done = run_limited([program], 10, capture_output=True, text=True, env=environment)
     assert done.returncode == 1 and done.stderr == "ended.mpd:13:16: a capability's operation no longer exists\n"
 
 
+SERVED_THERE = "far 1 -1 2\nfar 2 8 7\nfar 3 3 5\n"
+SERVED_PRINTS = """1 2 3
+waited 1
+signals 0
+second 2
+none 2
+seventh 7
+greatest 9
+ 1 20 3 40
+drained 12345 0
+forwarded 42
+"""
+
+
+def test_receive_and_input_statements_for_operations_of_another_virtual_machine():
+    program = mpd.build_mpd(REPO / "user/mpd/programs/served.mpd", host=True)
+    with managers(program, 1) as (running, environment):
+        done = run_limited([program], 20, capture_output=True, text=True, env=environment)
+        there = running[0].communicate(timeout=60)[0]
+    assert (done.stdout, there, done.stderr, done.returncode) == (SERVED_PRINTS, SERVED_THERE, "", 0), done
+
+
+# It ends where something is received of it, or while it serves what it has taken.
+RECEIVED = """resource far
+  op put(int n), serve(cap (int n) returns int r c; cap () b), none()
+body far()
+  sem never
+  proc serve(c, b) { in c(n) returns r st n > 0 -> r = n; send b(); P(never) ni }
+  proc none() { P(never) }
+end
+resource near
+body near(cap (int n) c)
+  process waits { int n; receive c(n); write("near", n) }
+end
+resource main()
+  import far, near
+  op asked(int n) returns int r, begun()
+  cap vm m = create vm() on 1; cap far f = create far() on m
+  int n
+  cap near w = create near(f.put); nap(50); destroy w; send f.put(1); receive f.put(n); write("main", n)
+  w = create near(f.put); nap(50); send f.put(2); nap(50)
+  send f.serve(asked, begun)
+  process asks { int r = asked(3); write("served", r) }
+  receive begun(); END
+end
+"""
+
+
+@pytest.mark.parametrize("how, printed, said", [
+    ("destroy m; nap(50)", "served 0\n", ""),
+    ("destroy m; receive f.put(n)", "", "received.mpd:21:31: this virtual machine has ended\n"),
+    ("receive f.none()", "", "received.mpd:21:20: this operation has a proc, which serves all its invocations\n"),
+    ("destroy f; in f.put(n) -> skip [] begun() -> skip ni", "served 3\n",
+     "received.mpd:21:34: a capability's operation no longer exists\n")])
+def test_processes_and_virtual_machines_that_end_lose_no_invocation(tmp_path, how, printed, said):
+    source = tmp_path / "received.mpd"
+    source.write_text(RECEIVED.replace("END", how, 1))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 1) as (_, environment):
+        done = run_limited([program], 10, capture_output=True, text=True, env=environment)
+    assert (done.stdout, done.stderr) == ("main 1\nnear 2\n" + printed, said), done
+
+
 def test_virtual_machines_run_one_program(tmp_path):
     source = tmp_path / "waits.mpd"
-    source.write_text(WAITS.replace("WAIT", "P(never)"))
+    source.write_text(WAITS.replace("WAIT", "P(never)").replace("ENDS", CALLS))
     other = mpd.build_mpd(REPO / "user/mpd/programs/nodes.mpd", host=True)
     with managers(other, 1) as (running, environment):
         done = run_limited([mpd.build_mpd(source, host=True)], 10, capture_output=True, text=True, env=environment)

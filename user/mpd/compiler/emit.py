@@ -1739,6 +1739,9 @@ class Emitter:
         self.open("for (;;)")
         self.put(f"best_{number} = NULL;")
         self.put(f"arm_of_{number} = 0;")
+        if self.uses_vm:
+            for arm in one.arms:
+                self.quantified(arm.quantifiers, partial(self.refresh, arm))
         # What a condition calls may not change the queues that are looked through.
         guarded = any(calls(e) for arm in one.arms for e in (arm.such_that, arm.by))
         if guarded:
@@ -1747,6 +1750,9 @@ class Emitter:
             self.quantified(arm.quantifiers, partial(self.choose, arm, i + 1, number))
         if guarded:
             self.put("mpd_now.choosing--;")
+        if self.uses_vm:
+            self.put(f"if (best_{number} && !mpd_claim(&best_{number}, {self.place(one.at)}))")
+            self.put("    continue;")
         self.put(f"if (best_{number})")
         self.put("    break;")
         if one.otherwise:
@@ -1777,7 +1783,11 @@ class Emitter:
 
     def listen(self, arm: tree.InArm, number: int):
         cap = self.with_temporaries(lambda: self.capability(arm.call.function))
-        self.put(f"mpd_listen(&in_{number}, {cap});")
+        self.put(f"mpd_listen(&in_{number}, {cap}, {self.place(arm.at)});")
+
+    def refresh(self, arm: tree.InArm):
+        cap = self.with_temporaries(lambda: self.capability(arm.call.function))
+        self.put(f"mpd_refresh({cap}, {self.place(arm.at)});")
 
     def choose(self, arm: tree.InArm, i: int, number: int):
         """Looks at the invocations of one operation: the earliest one of all arms is taken, or the one whose `by` is

@@ -705,7 +705,6 @@ void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance,
 }
 
 static void complete(struct mpd_invocation *b);
-static void awaken_waiters(struct mpd_op *op);
 
 /* Its serial number is not that of old capabilities; code that has it by its name finds that it has ended. */
 static void end_op(struct mpd_op *op)
@@ -722,7 +721,7 @@ static void end_op(struct mpd_op *op)
         mpd_drop(b);
     }
     op->first = op->last = NULL;
-    awaken_waiters(op); /* which find that it no longer exists */
+    mpd_awaken_waiters(op); /* which find that it no longer exists */
 }
 
 /* The memory of all of a list is taken again for others. */
@@ -799,14 +798,13 @@ _Noreturn static void cannot_wait(const struct mpd_op *op, const char *location)
 {
     if (op->kind == MPD_ENDED)
         ended(location);
-    mpd_error(location, op->kind == MPD_REMOTE ? "an operation of another virtual machine can only be invoked"
-                                               : "this operation has a proc, which serves all its invocations");
+    mpd_error(location, MPD_HAS_PROC);
 }
 
 static struct mpd_op *here(struct mpd_cap cap, const char *location)
 {
     struct mpd_op *op = valid(cap, location);
-    if (op->kind > MPD_NOOP)
+    if (op->kind > MPD_REMOTE)
         cannot_wait(op, location);
     return op;
 }
@@ -849,9 +847,11 @@ static void end_in(struct mpd_in *in)
     in->waiters = NULL;
 }
 
-static void awaken_waiters(struct mpd_op *op)
+void mpd_awaken_waiters(struct mpd_op *op)
 {
     struct mpd_waiter *w;
+    if (op->watchers)
+        mpd_remote->tell(op);
     while ((w = op->first_waiter)) {
         make_ready(w->process);
         if (w->in)
@@ -879,7 +879,12 @@ static void arrive(struct mpd_op *op, struct mpd_invocation *b)
     *(op->last ? &op->last->next : &op->first) = b;
     op->last = b;
     op->count++;
-    awaken_waiters(op);
+    mpd_awaken_waiters(op);
+}
+
+uint32_t mpd_arrivals(void)
+{
+    return arrivals;
 }
 
 struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location)
@@ -887,7 +892,7 @@ struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location)
     return here(cap, location)->first;
 }
 
-void mpd_listen(struct mpd_in *in, struct mpd_cap cap)
+void mpd_listen(struct mpd_in *in, struct mpd_cap cap, const char *location)
 {
     struct mpd_waiter *w = pool_take(sizeof *w);
     w->process = mpd_current;
@@ -895,6 +900,8 @@ void mpd_listen(struct mpd_in *in, struct mpd_cap cap)
     w->of_in = in->waiters;
     in->waiters = w;
     link_waiter(w, cap.op);
+    if (cap.op->kind == MPD_REMOTE)
+        mpd_remote->watch(cap.op, location);
 }
 
 void mpd_in_wait(struct mpd_in *in, const char *location)
@@ -908,9 +915,8 @@ void mpd_in_wait(struct mpd_in *in, const char *location)
     self->in = NULL;
 }
 
-void mpd_take(struct mpd_invocation *b)
+void mpd_withdraw(struct mpd_invocation *b)
 {
-    not_choosing(mpd_location);
     struct mpd_op *op = b->op;
     struct mpd_invocation *before = NULL;
     for (struct mpd_invocation *at = op->first; at != b; at = at->next)
@@ -919,6 +925,12 @@ void mpd_take(struct mpd_invocation *b)
     if (op->last == b)
         op->last = before;
     op->count--;
+}
+
+void mpd_take(struct mpd_invocation *b)
+{
+    not_choosing(mpd_location);
+    mpd_withdraw(b);
     b->next = mpd_current->serves;
     mpd_current->serves = b;
 }
@@ -928,7 +940,7 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
     mpd_lock();
     for (;;) {
         struct mpd_op *op = here(cap, location);
-        struct mpd_invocation *b = op->first;
+        struct mpd_invocation *b = op->kind == MPD_REMOTE ? mpd_remote->receive(op, location) : op->first;
         if (b) {
             mpd_take(b);
             mpd_unlock();
@@ -936,6 +948,8 @@ void *mpd_receive(struct mpd_cap cap, const char *location)
         }
         struct mpd_waiter w = {.process = mpd_current};
         link_waiter(&w, op);
+        if (op->kind == MPD_REMOTE)
+            mpd_remote->watch(op, location);
         mpd_current->waiter = &w;
         wait_for("an invocation of ", location);
         w.process->waiter = NULL;
@@ -972,6 +986,7 @@ void *mpd_block(size_t size, const char *location)
     b->size = (uint32_t)size;
     b->references = 1;
     b->replied = false;
+    b->borrowed = false;
     return b;
 }
 
@@ -1038,6 +1053,8 @@ static void complete(struct mpd_invocation *b)
         b->caller = NULL;
     } else if (b->co) {
         co_done(b);
+    } else if (b->borrowed) {
+        mpd_remote->finish(b);
     }
 }
 

@@ -76,7 +76,7 @@ void mpd_usable(mpd_file file, const char *location);
  * its serial number is the operation's.
  */
 /* Those that can be waited on come first; an operation that has ended keeps its memory while code may name it. */
-enum mpd_kind { MPD_IN, MPD_NOOP, MPD_PROC, MPD_APART, MPD_REMOTE, MPD_ENDED };
+enum mpd_kind { MPD_IN, MPD_NOOP, MPD_REMOTE, MPD_PROC, MPD_APART, MPD_ENDED };
 
 struct mpd_invocation;
 struct mpd_waiter;
@@ -95,6 +95,7 @@ struct mpd_op {
     mpd_int count;
     struct mpd_invocation *first, *last; /* that wait to be taken */
     struct mpd_waiter *first_waiter, *last_waiter;
+    uint32_t watchers; /* virtual machines that are told of the next invocation, a bit each */
     struct mpd_op *next; /* of the instance, or free */
 };
 
@@ -104,6 +105,8 @@ struct mpd_cap {
 };
 
 extern struct mpd_op mpd_noop;
+
+#define MPD_HAS_PROC "this operation has a proc, which serves all its invocations"
 
 struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
                            void *self, mpd_wire_block wire);
@@ -138,6 +141,7 @@ struct mpd_invocation {
     int references;
     uint16_t arm;
     bool replied;
+    bool borrowed; /* of another virtual machine, which gets the results */
     mpd_int values[MPD_CO_VALUES]; /* of the arm's quantifiers */
 };
 
@@ -177,9 +181,12 @@ static inline void mpd_chosen(void)
 }
 
 struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location);
-void mpd_listen(struct mpd_in *in, struct mpd_cap cap);
+void mpd_awaken_waiters(struct mpd_op *op);
+uint32_t mpd_arrivals(void); /* the number of the next invocation that comes */
+void mpd_listen(struct mpd_in *in, struct mpd_cap cap, const char *location);
 void mpd_in_wait(struct mpd_in *in, const char *location);
 void mpd_take(struct mpd_invocation *invocation);
+void mpd_withdraw(struct mpd_invocation *invocation); /* from its operation's queue */
 void *mpd_receive(struct mpd_cap cap, const char *location); /* the first one */
 
 /* Resources. Memory of an instance goes when it is destroyed. */
@@ -318,6 +325,10 @@ struct mpd_remote {
     void (*end)(int status);
     mpd_int (*count)(struct mpd_op *op, const char *location);
     void (*destroy)(struct mpd_instance *i, const char *location);
+    struct mpd_invocation *(*receive)(struct mpd_op *op, const char *location); /* null: there is none to be had */
+    void (*watch)(struct mpd_op *op, const char *location); /* its waiters go on when there are more invocations */
+    void (*tell)(struct mpd_op *op); /* those that watch it */
+    void (*finish)(struct mpd_invocation *b); /* a borrowed one */
 };
 extern const struct mpd_remote *mpd_remote;
 

@@ -30,7 +30,27 @@
 #define PATIENCE 10000      /* milliseconds for an answer, until a virtual machine is given up */
 #define MANAGER_LOOKS 50    /* milliseconds between looks for those that have ended */
 
-enum kind { HELLO, CREATE, INVOKE, SEND, DESTROY, COUNT, DONE, FAILED, ASK, IDLE, STOP, PING, PONG, ENDED };
+enum kind {
+    HELLO,
+    CREATE,
+    INVOKE,
+    SEND,
+    DESTROY,
+    COUNT,
+    DONE,
+    FAILED,
+    ASK,
+    IDLE,
+    STOP,
+    PING,
+    PONG,
+    ENDED,
+    LOOK,    /* what waits at an operation */
+    TAKE,    /* one of those, or the first one */
+    FINISH,  /* what was taken has been served: its results */
+    WATCH,   /* be told of the next invocation */
+    ARRIVED, /* there is one */
+};
 
 struct header {
     uint32_t size; /* of what follows */
@@ -56,6 +76,7 @@ struct proxy {
     uint64_t there;
     uint32_t serial;
     int vm;
+    uint32_t seen; /* arrivals there when it was last looked at */
     mpd_wire_block wire;
 };
 
@@ -97,6 +118,15 @@ static struct outstanding {
     uint64_t id;
     int vm;
 } *outstanding;
+
+/* Invocations that another virtual machine has taken, until it has served them. */
+static struct lent {
+    struct lent *next;
+    struct mpd_invocation *block;
+    uint32_t arrival;
+    int vm;
+    mpd_wire_block wire;
+} *lent;
 
 /* Bytes. */
 
@@ -382,12 +412,18 @@ static int way_to(int vm)
 static bool counts(enum kind kind)
 {
     return kind == CREATE || kind == INVOKE || kind == SEND || kind == DESTROY || kind == COUNT || kind == DONE ||
-           kind == FAILED;
+           kind == FAILED || kind >= LOOK;
 }
 
 static bool asks(enum kind kind)
 {
-    return kind == CREATE || kind == INVOKE || kind == DESTROY || kind == COUNT;
+    return kind == CREATE || kind == INVOKE || kind == DESTROY || kind == COUNT || kind == LOOK || kind == TAKE;
+}
+
+/* Where it was for has ended, no process waits for it. */
+static bool can_be_lost(enum kind kind)
+{
+    return kind == DONE || kind == FAILED || kind == FINISH || kind == ARRIVED;
 }
 
 static uint32_t sum(const uint32_t *counts_of)
@@ -421,7 +457,7 @@ static struct mpd_wire begin_message(const char *location)
 static void end_message(struct mpd_wire *w, enum kind kind, int vm, uint64_t id)
 {
     int way = way_to(vm);
-    if (gone[vm] && (kind == DONE || kind == FAILED)) { /* no process waits for it */
+    if (gone[vm] && can_be_lost(kind)) {
         free(w->data);
         return;
     }
@@ -448,24 +484,29 @@ static void short_message(enum kind kind, int vm, uint64_t id)
 
 /* Processes that wait for an answer of another virtual machine. */
 struct question {
+    enum kind kind;
     struct mpd_sem done;
+    const char *location;
     mpd_int count;
     struct mpd_rcap rcap;
-    bool creates;
+    struct proxy *of; /* LOOK and TAKE */
+    struct mpd_invocation *taken;
+    bool first; /* TAKE: whichever comes first */
 };
 
 /* Not on the stack of the process that asks: that may be destroyed meanwhile. */
-static struct question *question(bool creates)
+static struct question *question(enum kind kind)
 {
     struct question *q = mpd_allocate(sizeof *q);
-    q->creates = creates;
+    q->kind = kind;
     return q;
 }
 
-static void ask(struct mpd_wire *w, enum kind kind, int vm, struct question *q, const char *name, const char *location)
+static void ask(struct mpd_wire *w, int vm, struct question *q, const char *name, const char *location)
 {
     mpd_sem_init(&q->done, name, 0, location);
-    end_message(w, kind, vm, (uintptr_t)q | 1);
+    q->location = location;
+    end_message(w, q->kind, vm, (uintptr_t)q | 1);
     mpd_P(&q->done, location);
 }
 
@@ -569,6 +610,284 @@ static void invoked(struct mpd_wire *w, const struct header *h)
     mpd_start(&agent_op, a, "mpd");
 }
 
+/* Input statements and `receive` for operations of other virtual machines. Invocations stay where they are until one is
+ * taken, so that nothing is lost with a process that waits. */
+
+/* What was taken, instead of its copy if there is one. The others stay: with what was `seen` they are all that another
+ * process needs to look at. */
+static void put_first(struct mpd_op *op, struct mpd_invocation *b)
+{
+    struct mpd_invocation *copy = op->first;
+    while (copy && copy->arrival != b->arrival)
+        copy = copy->next;
+    if (copy) {
+        mpd_withdraw(copy);
+        mpd_drop(copy);
+    }
+    b->next = op->first;
+    op->first = b;
+    if (!b->next)
+        op->last = b;
+    op->count++;
+}
+
+static void append_copy(struct mpd_op *op, struct mpd_invocation *b)
+{
+    b->next = NULL;
+    *(op->last ? &op->last->next : &op->first) = b;
+    op->last = b;
+    op->count++;
+}
+
+/* One invocation, from a message. */
+static struct mpd_invocation *get_invocation(struct mpd_wire *w, struct proxy *p)
+{
+    uint32_t arrival;
+    WIRE(w, arrival);
+    struct mpd_invocation *b = p->wire(w, NULL, false);
+    b->op = &p->op;
+    b->arrival = arrival;
+    return b;
+}
+
+static void put_invocation(struct mpd_wire *w, struct mpd_op *op, struct mpd_invocation *b)
+{
+    WIRE(w, b->arrival);
+    op->wire(w, b, false);
+}
+
+static void forget_copies(struct mpd_op *op)
+{
+    struct mpd_invocation *b;
+    while ((b = op->first)) {
+        mpd_withdraw(b);
+        mpd_drop(b);
+    }
+}
+
+static void get_copies(struct mpd_wire *w, struct proxy *p)
+{
+    uint32_t count;
+    forget_copies(&p->op);
+    WIRE(w, p->seen);
+    WIRE(w, count);
+    while (count--)
+        append_copy(&p->op, get_invocation(w, p));
+}
+
+static void get_taken(struct mpd_wire *w, struct question *q)
+{
+    bool found, awaited;
+    WIRE(w, found);
+    if (!found && q->first) {
+        forget_copies(&q->of->op);
+        WIRE(w, q->of->seen);
+    }
+    if (!found)
+        return;
+    WIRE(w, awaited);
+    q->taken = get_invocation(w, q->of);
+    q->taken->replied = !awaited;
+    q->taken->borrowed = awaited;
+    if (!q->done.waiting.head) /* the process that wanted it has been destroyed */
+        mpd_finish(q->taken);
+}
+
+static struct mpd_wire begin_of_proxy(struct proxy *p, const char *location)
+{
+    struct mpd_wire w = begin_message(location);
+    WIRE(&w, p->there);
+    WIRE(&w, p->serial);
+    return w;
+}
+
+void mpd_refresh(struct mpd_cap cap, const char *location)
+{
+    if (!cap.op || cap.op->kind != MPD_REMOTE)
+        return;
+    struct proxy *p = proxy_of(cap.op);
+    struct question *q = question(LOOK);
+    q->of = p;
+    struct mpd_wire w = begin_of_proxy(p, location);
+    ask(&w, p->vm, q, p->op.name, location);
+    free(q);
+}
+
+/* The invocation with that arrival, or the first one, at the head of the queue here; null: it is not there. */
+static struct mpd_invocation *fetch(struct proxy *p, const uint32_t *arrival, const char *location)
+{
+    struct question *q = question(TAKE);
+    q->of = p;
+    struct mpd_wire w = begin_of_proxy(p, location);
+    q->first = !arrival;
+    WIRE(&w, q->first);
+    if (arrival)
+        put(&w, arrival, sizeof *arrival);
+    ask(&w, p->vm, q, p->op.name, location);
+    struct mpd_invocation *b = q->taken;
+    free(q);
+    if (b)
+        put_first(&p->op, b);
+    return b;
+}
+
+bool mpd_claim(struct mpd_invocation **chosen, const char *location)
+{
+    if ((*chosen)->op->kind != MPD_REMOTE)
+        return true;
+    uint32_t arrival = (*chosen)->arrival;
+    return (*chosen = fetch(proxy_of((*chosen)->op), &arrival, location));
+}
+
+static struct mpd_invocation *remote_receive(struct mpd_op *op, const char *location)
+{
+    return fetch(proxy_of(op), NULL, location);
+}
+
+static void remote_watch(struct mpd_op *op, const char *location)
+{
+    struct mpd_wire w = begin_of_proxy(proxy_of(op), location);
+    WIRE(&w, proxy_of(op)->seen);
+    end_message(&w, WATCH, proxy_of(op)->vm, 0);
+}
+
+static void remote_finish(struct mpd_invocation *b)
+{
+    struct mpd_wire w = begin_message(NULL);
+    WIRE(&w, b->arrival);
+    proxy_of(b->op)->wire(&w, b, true);
+    end_message(&w, FINISH, proxy_of(b->op)->vm, 0);
+}
+
+static void tell_arrival(struct mpd_op *op, int vm)
+{
+    struct mpd_wire w = begin_message(NULL);
+    uint64_t there = (uintptr_t)op;
+    WIRE(&w, there);
+    end_message(&w, ARRIVED, vm, 0);
+}
+
+static void remote_tell(struct mpd_op *op)
+{
+    uint32_t watchers = op->watchers;
+    op->watchers = 0;
+    for (int vm = 1; vm <= MOST_VMS; vm++) {
+        if (watchers >> (vm - 1) & 1)
+            tell_arrival(op, vm);
+    }
+}
+
+/* Of an operation here that another virtual machine waits on. */
+static bool can_be_waited_on(struct mpd_wire *w, const struct header *h, struct mpd_cap *cap)
+{
+    if (!cap_here(w, h, cap))
+        return false;
+    if (cap->op->kind == MPD_IN)
+        return true;
+    fail_there(h, cap->op->kind == MPD_ENDED ? "a capability's operation no longer exists" : MPD_HAS_PROC);
+    return false;
+}
+
+static void looked_at(struct mpd_wire *w, const struct header *h)
+{
+    struct mpd_cap cap;
+    if (!can_be_waited_on(w, h, &cap))
+        return;
+    struct mpd_wire answer = begin_message(NULL);
+    uint32_t next = mpd_arrivals(), count = (uint32_t)cap.op->count;
+    WIRE(&answer, next);
+    WIRE(&answer, count);
+    for (struct mpd_invocation *b = cap.op->first; b; b = b->next)
+        put_invocation(&answer, cap.op, b);
+    end_message(&answer, DONE, h->from, h->id);
+}
+
+static void taken(struct mpd_wire *w, const struct header *h)
+{
+    struct mpd_cap cap;
+    bool first;
+    uint32_t arrival = 0, next = mpd_arrivals();
+    if (!can_be_waited_on(w, h, &cap))
+        return;
+    WIRE(w, first);
+    if (!first)
+        WIRE(w, arrival);
+    struct mpd_invocation *b = cap.op->first;
+    while (b && !first && b->arrival != arrival)
+        b = b->next;
+    struct mpd_wire answer = begin_message(NULL);
+    bool found = b, awaited = b && !b->replied;
+    WIRE(&answer, found);
+    if (!found) {
+        WIRE(&answer, next);
+        end_message(&answer, DONE, h->from, h->id);
+        return;
+    }
+    WIRE(&answer, awaited);
+    put_invocation(&answer, cap.op, b);
+    mpd_withdraw(b);
+    if (awaited) {
+        struct lent *one = mpd_allocate(sizeof *one);
+        *one = (struct lent){lent, b, b->arrival, h->from, cap.op->wire};
+        lent = one;
+    } else {
+        mpd_drop(b);
+    }
+    end_message(&answer, DONE, h->from, h->id);
+}
+
+/* What a virtual machine has taken with that arrival, or anything. */
+static struct lent *given_back(int vm, const uint32_t *arrival)
+{
+    for (struct lent **at = &lent, *one; (one = *at); at = &one->next) {
+        if (one->vm != vm || (arrival && one->arrival != *arrival))
+            continue;
+        *at = one->next;
+        return one;
+    }
+    return NULL;
+}
+
+static void finished(struct mpd_wire *w, const struct header *h)
+{
+    uint32_t arrival;
+    WIRE(w, arrival);
+    struct lent *one = given_back(h->from, &arrival);
+    if (!one)
+        return;
+    w->kept = &one->block->kept;
+    one->wire(w, one->block, true);
+    mpd_finish(one->block);
+    free(one);
+}
+
+static void watched(struct mpd_wire *w, const struct header *h)
+{
+    uint64_t there;
+    uint32_t serial, seen;
+    WIRE(w, there);
+    WIRE(w, serial);
+    WIRE(w, seen);
+    struct mpd_op *op = (struct mpd_op *)(uintptr_t)there;
+    bool changed = op->serial != serial;
+    for (struct mpd_invocation *b = op->first; b; b = b->next)
+        changed = changed || (int32_t)(b->arrival - seen) >= 0;
+    if (changed)
+        tell_arrival(op, h->from);
+    else
+        op->watchers |= 1u << (h->from - 1);
+}
+
+static void arrived(struct mpd_wire *w, const struct header *h)
+{
+    uint64_t there;
+    WIRE(w, there);
+    for (struct proxy *p = proxies; p; p = p->next) {
+        if (p->vm == h->from && p->there == there)
+            mpd_awaken_waiters(&p->op);
+    }
+}
+
 static void done(struct mpd_wire *w, const struct header *h, bool failed)
 {
     if (!answered(h->id))
@@ -580,14 +899,19 @@ static void done(struct mpd_wire *w, const struct header *h, bool failed)
         if (length >= sizeof what)
             length = sizeof what - 1;
         mpd_wire_bytes(w, what, length);
-        mpd_error(h->id & 1 ? NULL : mpd_called_at((struct mpd_invocation *)(uintptr_t)h->id), what);
+        mpd_error(h->id & 1 ? ((struct question *)(uintptr_t)(h->id & ~(uint64_t)1))->location
+                            : mpd_called_at((struct mpd_invocation *)(uintptr_t)h->id),
+                  what);
     }
     if (h->id & 1) { /* a question */
         struct question *q = (struct question *)(uintptr_t)(h->id & ~(uint64_t)1);
-        if (q->creates)
-            mpd_wire_rcap(w, &q->rcap);
-        else if (w->size - w->at >= sizeof q->count)
-            WIRE(w, q->count);
+        switch (q->kind) {
+        case CREATE: mpd_wire_rcap(w, &q->rcap); break;
+        case COUNT: WIRE(w, q->count); break;
+        case LOOK: get_copies(w, q->of); break;
+        case TAKE: get_taken(w, q); break;
+        default: break;
+        }
         mpd_V(&q->done);
         return;
     }
@@ -635,6 +959,12 @@ static void virtual_machine_ended(int vm)
         else
             mpd_finish((void *)(uintptr_t)id);
         one = outstanding;
+    }
+    for (struct lent *of; (of = given_back(vm, NULL)); free(of))
+        mpd_finish(of->block);
+    for (struct proxy *p = proxies; p; p = p->next) {
+        if (p->vm == vm)
+            mpd_awaken_waiters(&p->op);
     }
 }
 
@@ -685,7 +1015,7 @@ static void handle(int from, const struct header *h, struct mpd_wire *w)
         if (own != 1 || h->to > made || !h->to)
             mpd_error(NULL, "a message is for a virtual machine that does not exist");
         if (gone[h->to]) {
-            if (h->kind != DONE && h->kind != FAILED)
+            if (!can_be_lost(h->kind) && h->kind != WATCH) /* it will be told that this one has ended */
                 fail_there(h, "this virtual machine has ended");
             return;
         }
@@ -722,6 +1052,11 @@ static void handle(int from, const struct header *h, struct mpd_wire *w)
         stopping = own != 1;
         mpd_end((int)h->id);
     case ENDED: virtual_machine_ended((int)h->id); break;
+    case LOOK: looked_at(w, h); break;
+    case TAKE: taken(w, h); break;
+    case FINISH: finished(w, h); break;
+    case WATCH: watched(w, h); break;
+    case ARRIVED: arrived(w, h); break;
     case PING: short_message(PONG, h->from, 0); break;
     default: break;
     }
@@ -879,11 +1214,9 @@ static void remote_end(int status)
 static mpd_int remote_count(struct mpd_op *op, const char *location)
 {
     struct proxy *p = proxy_of(op);
-    struct question *q = question(false);
-    struct mpd_wire w = begin_message(location);
-    WIRE(&w, p->there);
-    WIRE(&w, p->serial);
-    ask(&w, COUNT, p->vm, q, "the number of invocations", location);
+    struct question *q = question(COUNT);
+    struct mpd_wire w = begin_of_proxy(p, location);
+    ask(&w, p->vm, q, "the number of invocations", location);
     mpd_int count = q->count;
     free(q);
     return count;
@@ -897,16 +1230,17 @@ static void remote_destroy(struct mpd_instance *i, const char *location)
             mpd_error(location, "this virtual machine has ended already");
         return;
     }
-    struct question *q = question(false);
+    struct question *q = question(DESTROY);
     struct mpd_wire w = begin_message(location);
     uint32_t serial = there ? instance_of(i)->serial : (uint32_t)i->vm;
     WIRE(&w, there);
     WIRE(&w, serial);
-    ask(&w, DESTROY, there ? i->vm : 1, q, "the end of a resource", location);
+    ask(&w, there ? i->vm : 1, q, "the end of a resource", location);
     free(q);
 }
 
-static const struct mpd_remote hooks = {remote_invoke, remote_wait, look, remote_end, remote_count, remote_destroy};
+static const struct mpd_remote hooks = {remote_invoke,  remote_wait,    look,         remote_end,  remote_count,
+                                        remote_destroy, remote_receive, remote_watch, remote_tell, remote_finish};
 
 /* Virtual machines. */
 
@@ -1021,13 +1355,13 @@ struct mpd_rcap mpd_create_on(void *block, const struct mpd_resource *resource, 
         mpd_error(location, "a capability is null");
     if (!vm.instance->vm)
         return resource->create(block, location);
-    struct question *q = question(true);
+    struct question *q = question(CREATE);
     struct mpd_wire w = begin_message(location);
     const void *at = resource;
     wire_static(&w, &at);
     resource->wire(&w, block, false);
     mpd_drop(block);
-    ask(&w, CREATE, vm.instance->vm, q, "a resource of another virtual machine", location);
+    ask(&w, vm.instance->vm, q, "a resource of another virtual machine", location);
     struct mpd_rcap rcap = q->rcap;
     free(q);
     return rcap;
