@@ -270,9 +270,48 @@ end
 """
 
 
+# The answer and the next question cross: what is sent then comes behind the look, and before the watch.
+CROSSING = """resource far
+  op serve(cap (int n) c, d; cap (int n) ack)
+body far()
+  proc serve(c, d, ack) {
+    int n
+    for [i = 1 to 400] {
+      if (i % 3 == 0) receive c(n); else in c(k) st k == i -> n = k [] d(k) -> n = k ni
+      send ack(n)
+    }
+  }
+end
+resource main()
+  import far
+  op box(int n), other(int n), ack(int n)
+  cap vm m = create vm() on 1; cap far f = create far() on m
+  int n, wrong = 0
+  send f.serve(box, other, ack)
+  for [i = 1 to 400] {
+    if (i % 4 == 0) nap(0)
+    if (i % 6 == 2) send other(i); else send box(i)
+    receive ack(n); if (n != i) wrong++
+  }
+  write("wrong", wrong, ?box, ?other)
+end
+"""
+
+
+def test_what_comes_between_a_look_and_a_watch_is_told(tmp_path):
+    source = tmp_path / "crossing.mpd"
+    source.write_text(CROSSING)
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 1) as (_, environment):
+        done = run_limited([program], 20, capture_output=True, text=True, env=environment)
+    assert (done.stdout, done.stderr, done.returncode) == ("wrong 0 0 0\n", "", 0), done
+
+
 @pytest.mark.parametrize("how, printed, said", [
     ("destroy m; nap(50)", "served 0\n", ""),
     ("destroy m; receive f.put(n)", "", "received.mpd:21:31: this virtual machine has ended\n"),
+    ("process late { nap(50); destroy m }; receive f.put(n)", "served 0\n",
+     "received.mpd:21:57: this virtual machine has ended\n"),
     ("receive f.none()", "", "received.mpd:21:20: this operation has a proc, which serves all its invocations\n"),
     ("destroy f; in f.put(n) -> skip [] begun() -> skip ni", "served 3\n",
      "received.mpd:21:34: a capability's operation no longer exists\n")])

@@ -613,24 +613,6 @@ static void invoked(struct mpd_wire *w, const struct header *h)
 /* Input statements and `receive` for operations of other virtual machines. Invocations stay where they are until one is
  * taken, so that nothing is lost with a process that waits. */
 
-/* What was taken, instead of its copy if there is one. The others stay: with what was `seen` they are all that another
- * process needs to look at. */
-static void put_first(struct mpd_op *op, struct mpd_invocation *b)
-{
-    struct mpd_invocation *copy = op->first;
-    while (copy && copy->arrival != b->arrival)
-        copy = copy->next;
-    if (copy) {
-        mpd_withdraw(copy);
-        mpd_drop(copy);
-    }
-    b->next = op->first;
-    op->first = b;
-    if (!b->next)
-        op->last = b;
-    op->count++;
-}
-
 static void append_copy(struct mpd_op *op, struct mpd_invocation *b)
 {
     b->next = NULL;
@@ -726,8 +708,13 @@ static struct mpd_invocation *fetch(struct proxy *p, const uint32_t *arrival, co
     ask(&w, p->vm, q, p->op.name, location);
     struct mpd_invocation *b = q->taken;
     free(q);
-    if (b)
-        put_first(&p->op, b);
+    if (b) { /* a copy of it stays, which nobody can take: with what was `seen` the copies are all there is */
+        b->next = p->op.first;
+        p->op.first = b;
+        if (!b->next)
+            p->op.last = b;
+        p->op.count++;
+    }
     return b;
 }
 
