@@ -184,7 +184,9 @@ def _compile(cc: Path, files: Sequence[Path], folder: Path, flags: Sequence[str]
     launcher = ["ccache"] if shutil.which("ccache") else []
     for number, path in enumerate(files):
         objects.append(out / f"{number}.o")
-        _run(f"{path} does not compile", [*launcher, cc, "-g", *flags, "-c", path, "-o", objects[-1]], cwd=folder)
+        # What ccache has is of any folder: each program has one of its own.
+        _run(f"{path} does not compile", [*launcher, cc, "-g", *flags, "-c", path, "-o", objects[-1]], cwd=folder,
+             env=os.environ | {"CCACHE_NOHASHDIR": "1"})
     _run(f"{name} does not link", [cc, *objects, "-o", out / f"{name}.elf"])
     for path in objects:
         path.unlink()
