@@ -9,20 +9,25 @@ CROSS ?= riscv64-unknown-elf-
 CC := $(CROSS)gcc
 OBJCACHE ?=
 PICOLIBC ?= /usr/lib/picolibc/riscv64-unknown-elf
-# The folder of musl's sources, of which these are taken instead of picolibc's: its streams, formatted input and output,
-# conversions of numbers, and regular expressions. Those of wide characters, and what creates files by other system calls, are not.
+# The folder of musl's sources, of which these are taken instead of picolibc's or beside it: its streams, formatted input and
+# output, conversions of numbers, regular expressions, and names of hosts and services (<netdb.h>). Those of wide characters,
+# and what creates files by other system calls, are not.
 MUSL ?=
 MUSL_WITHOUT := ext ext2 fgetwc fgetws flockfile fputwc fputws ftrylockfile funlockfile fwide fwprintf fwscanf getwc getwchar gets \
     open_wmemstream pclose popen putwc putwchar remove rename swprintf swscanf tempnam tmpfile tmpnam ungetwc vfwprintf vfwscanf \
-    vswprintf vswscanf vwprintf vwscanf wprintf wscanf __fclose_ca __fopen_rb_ca
+    vswprintf vswscanf vwprintf vwscanf wprintf wscanf
+MUSL_NETWORK := dn_expand dn_skipname dns_parse freeaddrinfo gai_strerror getaddrinfo gethostbyaddr gethostbyaddr_r gethostbyname \
+    gethostbyname2 gethostbyname2_r getnameinfo getservbyname getservbyname_r getservbyport getservbyport_r hstrerror htonl htons inet_aton \
+    inet_ntop inet_pton ntohl ntohs lookup_ipliteral lookup_name lookup_serv proto res_mkquery res_msend res_send resolvconf
 MUSL_SOURCES := $(filter-out $(MUSL_WITHOUT:%=$(MUSL)/src/stdio/%.c),$(wildcard $(MUSL)/src/stdio/*.c)) \
     $(wildcard $(MUSL)/src/regex/*.c) \
     $(patsubst %,$(MUSL)/src/%.c,internal/floatscan internal/intscan internal/shgetc stdlib/atof stdlib/strtod stdlib/strtol \
-    stdlib/gcvt string/strchrnul string/strsep time/strftime time/strptime time/__month_to_secs time/__tm_to_secs time/__year_to_secs)
+    stdlib/gcvt string/strchrnul string/strsep time/strftime time/strptime time/__month_to_secs time/__tm_to_secs time/__year_to_secs \
+    $(MUSL_NETWORK:%=network/%))
 PICOLIBC_KEPT := mk[a-z]*temps?|mktemp|remove|tmpfile|tmpnam|[ef]cvt[rf]*(_r)?|dtoa.*|ftoa.*|ryu.*
 # What is in the place of these, or what they are made of is not there.
 PICOLIBC_WITHOUT := libc_picolib_picosbrk.c.o libc_picolib_inittls.c.o libc_ssp_gets_chk.c.o libc_time_strptime.c.o
-MUSL_HEADERS := fnmatch.h glob.h regex.h
+MUSL_HEADERS := fnmatch.h glob.h regex.h resolv.h netdb.h arpa/inet.h arpa/nameser.h net/if.h netinet/in.h
 
 include flags.mk
 
@@ -40,9 +45,22 @@ $(OUT)/objects/musl/%.o: $(MUSL)/%.c | $(OUT)/include
 	@mkdir -p $(@D)
 	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(MUSL_CFLAGS) -c $< -o $@
 
-$(OUT)/objects/musl/streams.o: $(USERLAND)/lib/musl/streams.c | $(OUT)/include
+# musl 1.2.3 takes a last record that ends up to ten bytes behind its message.
+$(OUT)/objects/musl/src/network/dns_parse.o: $(MUSL)/src/network/dns_parse.c | $(OUT)/include
+	@mkdir -p $(@D)
+	@sed 's/p+len > r+rlen/p+10+len > r+rlen/' $< >$(@:.o=.c)
+	@! cmp -s $< $(@:.o=.c)
+	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(MUSL_CFLAGS) -I$(<D) -c $(@:.o=.c) -o $@
+
+$(OUT)/objects/musl/streams.o $(OUT)/objects/musl/network.o: $(OUT)/objects/musl/%.o: $(USERLAND)/lib/musl/%.c | $(OUT)/include
 	@mkdir -p $(@D)
 	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(MUSL_CFLAGS) -c $< -o $@
+
+# network.c has one in front of each.
+$(OUT)/objects/musl/src/network/resolvconf.o: MUSL_CFLAGS += -D__get_resolv_conf=musl_get_resolv_conf
+$(OUT)/objects/musl/src/stdio/__fopen_rb_ca.o: MUSL_CFLAGS += -D__fopen_rb_ca=musl_fopen_rb_ca
+# Case does not count in names of hosts: in the hosts file as at a name server.
+$(OUT)/objects/musl/src/network/lookup_name.o: MUSL_CFLAGS += -Dstrstr=strcasestr
 
 $(OUT)/objects/%.o: $(USERLAND)/lib/%.c $(USER_LIB_HEADERS) | $(OUT)/include
 	@mkdir -p $(@D)
@@ -69,7 +87,7 @@ $(OUT)/include: $(USER_LIB_HEADERS)
 	@mkdir -p $@/user/lib
 	@cp -r lib/include/. $@
 	@cp -r lib/musl/include/. $@
-	@cp $(MUSL_HEADERS:%=$(MUSL)/include/%) $@
+	@$(foreach name,$(MUSL_HEADERS),mkdir -p $(dir $@/$(name)) && cp $(MUSL)/include/$(name) $@/$(name) &&) true
 	@cp abi.h $@/user
 	@cp $(wildcard lib/*.h) $@/user/lib
 

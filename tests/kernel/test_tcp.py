@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sim.images.disks import ext2_image
 from sim.images.kernel import OPTIONS, SCHEMES
 from sim.images.programs import USER, build_program
 from sim.wires import frames
@@ -56,12 +57,12 @@ def segments(path):
     return found
 
 
-def booted(folder, sync, kernel, harts, program, more):
+def booted(folder, sync, kernel, harts, program, more, *options):
     """How a program alone on the machine ended."""
     words = command(folder, harts, sync, f"run=user program={program} hz=1000 console.baud={CONSOLE_BAUD}", "file",
-                    CONSOLE_BAUD, 0, 200_000_000, DISK_BUILDS[sync] | {"tcpip": kernel}, None, DEVICES, more,
+                    CONSOLE_BAUD, 0, 400_000_000, DISK_BUILDS[sync] | {"tcpip": kernel}, None, DEVICES, more,
                     hang_cycles=100_000_000)
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([*words, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return ended(folder, done.returncode, done.stdout + done.stderr)
 
 
@@ -70,6 +71,20 @@ def test_calls_answer_odd_arguments(tmp_path, sync, kernel, harts):
     run = booted(tmp_path, sync, kernel, harts, "sockets",
                  {"sockets": build_program([Path(__file__).parent / "programs/sockets.c"])})
     assert run.status == 0 and run.result("sockets")["wrong"] == 0, run.report()
+
+
+NAMES = {
+    "etc/hosts": b"# hosts\n10.0.0.9 printer.office printer # upstairs\n",
+    "etc/services": b"cvspserver 2401/tcp\nhttp 80/tcp www # the web\n",
+    "etc/resolv.conf": b"nameserver 127.0.0.1\nsearch test\noptions timeout:1 attempts:3\n",
+}
+
+
+def test_names_are_found_in_files_and_by_a_server_that_may_be_late_wrong_or_dead(tmp_path):
+    program = build_program([Path(__file__).parent / "programs/names.c"])
+    run = booted(tmp_path, "cli-optim", "connection", 1, "names root=disk0", {"names": program}, "--disk",
+                 f"{ext2_image(NAMES, 512, 32)},profile=fast")
+    assert run.status == 0 and run.result("names")["wrong"] == 0, run.report()
 
 
 @pytest.mark.parametrize("sync, kernel, harts", CASES)

@@ -10,6 +10,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <termios.h>
@@ -21,6 +22,9 @@
 #define weak __attribute__((__weak__))
 #define hidden __attribute__((__visibility__("hidden")))
 #define weak_alias(old, new) extern __typeof(old) new __attribute__((__weak__, __alias__(#old)))
+
+#define __BYTE_ORDER _BYTE_ORDER
+#define __BIG_ENDIAN _BIG_ENDIAN
 
 /* syscall.h. Where musl uses the error number, it only tests whether there is one. */
 #define _INTERNAL_SYSCALL_H
@@ -35,6 +39,7 @@
 #define __syscall(number, ...) call_##number(__VA_ARGS__)
 #define sys_open open
 #define __lseek lseek
+#define itoa musl_itoa /* getnameinfo's: picolibc has another */
 #define __dup3 dup3
 
 /* libc.h, lock.h, fork_impl.h, aio_impl.h. Threads may begin at any time: streams are always locked. */

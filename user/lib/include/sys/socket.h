@@ -15,6 +15,12 @@ struct sockaddr {
     char sa_data[14];
 };
 
+/* Room for an address of any family. */
+struct sockaddr_storage {
+    sa_family_t ss_family;
+    char ss_data[26];
+} __attribute__((aligned(4)));
+
 /* Pieces of one message. There is no control data: sendmsg refuses it (EOPNOTSUPP), recvmsg returns none. */
 struct msghdr {
     void *msg_name;
@@ -30,9 +36,11 @@ struct msghdr {
 #define AF_UNIX 1
 #define AF_LOCAL AF_UNIX
 #define AF_INET 2
+#define AF_INET6 10 /* for programs that ask for it: EAFNOSUPPORT */
 #define PF_UNIX AF_UNIX
 #define PF_LOCAL AF_LOCAL
 #define PF_INET AF_INET
+#define PF_INET6 AF_INET6
 #define SOCK_STREAM 1
 #define SOCK_DGRAM 2
 #define SOCK_CLOEXEC 0x40000

@@ -1,0 +1,2 @@
+/* An older name of <poll.h>. */
+#include <poll.h>
