@@ -413,6 +413,7 @@
 #define USER_FIONREAD 0x4004667f /* (int *) */
 #define USER_SIOCATMARK 0x40047307 /* (int *) of a socket: whether the urgent byte is next */
 #define USER_SIOCNETSTATUS 0x400c6e00 /* (struct user_net_status *) of a socket */
+#define USER_SIOCMBUFSTATUS 0x40186e01 /* (struct user_mbuf_status *) of a stream socket */
 #define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
 #define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */
 #define USER_TIOCSETAW 0x802c7415 /* when all output has been sent, */
@@ -615,6 +616,14 @@ struct user_flock {
  */
 struct user_net_status {
     uint32_t mbufs, connections, address;
+};
+
+/*
+ * Packets' buffers, of `bytes` each: in use, the most that were in use or cached, free ones that the harts cache,
+ * allocations that memory had no buffer for, and pages that hold buffers.
+ */
+struct user_mbuf_status {
+    uint32_t in_use, peak, cached, denied, pages, bytes;
 };
 
 /* Of <netinet/in.h>: struct sockaddr_in. */

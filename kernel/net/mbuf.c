@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "mem/zone.h"
-
 DEFINE_ZONE(mbuf_zone, "mbuf", sizeof(struct mbuf), 8, SPL_NET, 0);
 
 LOCK_CLASS(ifqueue_class, "packet queue", LOCK_SIMPLE, SPL_NET);
@@ -61,9 +59,14 @@ uint32_t m_length(const struct mbuf *m)
     return bytes;
 }
 
+struct zone_counts m_counts(void)
+{
+    return zone_counts(&mbuf_zone);
+}
+
 uint32_t m_in_use(void)
 {
-    return zone_counts(&mbuf_zone).in_use;
+    return m_counts().in_use;
 }
 
 bool if_enqueue(struct ifqueue *q, struct mbuf *m)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "lock/simple_lock.h"
+#include "mem/zone.h"
 
 #define MBUF_BYTES 1528 /* a frame, its headroom, and a little room */
 
@@ -31,6 +32,7 @@ void m_free(struct mbuf *m);               /* with its rest */
 void m_free_chain(struct mbuf *m);            /* by m_nextpkt; 0 is none */
 uint32_t m_length(const struct mbuf *m);      /* bytes of such a list */
 uint32_t m_in_use(void);
+struct zone_counts m_counts(void); /* of all mbufs since the start */
 
 /* Of a packet with its m_next list: bytes, and mbufs. */
 static inline uint32_t m_packet_length(const struct mbuf *m)

@@ -401,6 +401,13 @@ static int socket_stat(struct file *f, struct user_stat *to)
     return 0;
 }
 
+static int copy_mbuf_status(struct vm_map *map, uint32_t to)
+{
+    struct zone_counts n = m_counts();
+    struct user_mbuf_status status = {n.in_use, n.peak, n.cached, n.failures, n.pages, MBUF_BYTES};
+    return copyout(map, to, &status, sizeof status);
+}
+
 static int socket_ioctl(struct file *f, struct vm_map *map, uint32_t request, uint32_t argument)
 {
     struct socket *so = socket_of(f);
@@ -416,6 +423,7 @@ static int socket_ioctl(struct file *f, struct vm_map *map, uint32_t request, ui
     case USER_FIONREAD: return copyout(map, argument, &n, sizeof n);
     case USER_SIOCATMARK: return copyout(map, argument, &at_mark, sizeof at_mark);
     case USER_SIOCNETSTATUS: return copyout(map, argument, &status, sizeof status);
+    case USER_SIOCMBUFSTATUS: return copy_mbuf_status(map, argument);
     default: return -ENOTTY;
     }
 }

@@ -619,6 +619,41 @@ HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
     answered_once(frame, data);
 }
 
+/* As long as any memory is free there are mbufs; then an allocation is denied, and what is freed serves again. */
+HOST_TEST(all_memory_goes_to_mbufs_and_comes_back)
+{
+    begin();
+    struct mbuf *all = 0, *m;
+    uint32_t pages = pages_free(), got = 0;
+    for (uint32_t again = 1; again < 4; again++) {
+        for (got = 0; (m = m_get()); got++) {
+            CHECK_EQUAL(m->m_len, 0);
+            CHECK(!m->m_nextpkt && !m->m_next && m->m_data == m->m_buf);
+            memset(m->m_buf, 0xa5, MBUF_BYTES); /* no other one has any of it */
+            m->m_len = MBUF_BYTES;
+            m->m_nextpkt = all;
+            all = m;
+        }
+        CHECK_EQUAL(got, 2 * pages);
+        CHECK_EQUAL(pages_free(), 0);
+        CHECK_EQUAL(m_counts().failures, 2 * again - 1);
+        CHECK_EQUAL(m_in_use(), got);
+        CHECK_EQUAL(m_counts().peak, got);
+        CHECK_EQUAL(m_length(all), got * MBUF_BYTES);
+        struct mbuf *rest = all->m_nextpkt;
+        m_free(all);
+        CHECK_EQUAL(m_in_use(), got - 1);
+        all = m_get();
+        CHECK(all);
+        CHECK(!m_get());
+        all->m_nextpkt = rest;
+        m_free_chain(all);
+        all = 0;
+        CHECK_EQUAL(m_in_use(), 0);
+        CHECK(pages_free() + 4 >= pages); /* except what zones keep */
+    }
+}
+
 HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)
 {
     uint8_t frame[1600] __attribute__((aligned(8)));

@@ -226,6 +226,17 @@ static struct user_net_status status_of(int fd)
     return status;
 }
 
+static struct user_mbuf_status mbufs_of(int fd)
+{
+    struct user_mbuf_status status = {99, 0, 99999, 99, 0, 0};
+    expect("SIOCMBUFSTATUS", ioctl(fd, USER_SIOCMBUFSTATUS, &status), 0);
+    expect("the most buffers", status.peak >= status.in_use, 1);
+    expect("buffers for which there was no memory", (long)status.denied, 0);
+    expect("pages that hold them", (status.in_use + status.cached) * status.bytes <= status.pages * 4096, 1);
+    expect("room for a frame", status.bytes >= 1514, 1);
+    return status;
+}
+
 /* What the network has in use: one more connection for each socket, and buffers for unread bytes. */
 static void network_status(void)
 {
@@ -254,8 +265,10 @@ static void network_status(void)
         ioctl(to, FIONREAD, &there);
     expect("FIONREAD", there, sizeof bytes);
     expect("buffers of what nobody has read", status_of(fd).mbufs > before, 1);
+    expect("the same buffers", (long)mbufs_of(fd).in_use, (long)status_of(fd).mbufs);
     expect("read", read(to, bytes, sizeof bytes), sizeof bytes);
     FAILS(ioctl(fd, USER_SIOCNETSTATUS, 16), EFAULT);
+    FAILS(ioctl(fd, USER_SIOCMBUFSTATUS, 16), EFAULT);
     expect("pipe", pipe(pipes), 0);
     FAILS(ioctl(pipes[0], USER_SIOCNETSTATUS, &now), ENOTTY);
     expect("close", close(fd) | close(from) | close(to) | close(pipes[0]) | close(pipes[1]), 0);
