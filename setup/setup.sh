@@ -35,9 +35,14 @@ missing_packages() {
     installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' 2>/dev/null) || true
     while read -r group package; do
         [[ " ${groups[*]} " == *" all "* || " ${groups[*]} " == *" $group "* ]] || continue
-        grep -qx "$package installed" <<<"$installed" || missing+=("$package")
+        grep -qx "$package installed" <<<"$installed" || is_elsewhere "$package" || missing+=("$package")
     done < <(packages_by_group)
     echo "${missing[*]}"
+}
+
+# Whether this machine has, of another origin, what a package brings: Rust often comes of its own installer.
+is_elsewhere() {
+    [ "$1" = cargo ] && cargo --version >/dev/null 2>&1
 }
 
 # Prints a line "GROUP PACKAGE" for each package of setup/apt.txt. Python may be among what is missing.

@@ -31,7 +31,7 @@ FAULTS = load()
 AREAS = {"boards", "parameters", "vm", "scheduler", "locks", "schemes", "inside", "interrupts", "layout", "user", "pic",
          "programs", "link", "serial", "results", "clint", "skipping", "nodes", "fs", "net",
          "sdcard", "disk", "ether", "model", "mpd",
-         "style", "cores", "ipc", "boundaries", "web", "nfs"}
+         "style", "cores", "ipc", "boundaries", "web", "nfs", "peers"}
 
 
 def test_every_area_has_its_faults():

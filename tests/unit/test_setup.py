@@ -83,6 +83,14 @@ def test_a_group_gets_its_packages_and_no_others(machine):
     assert "clang-format-19" in installed and not {"chromium", "openfpgaloader"} & set(installed)
 
 
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_cargo_of_another_origin_will_do_if_it_runs(machine, runs):
+    machine.installed(set(PACKAGES) - {"cargo"})
+    machine.stub("cargo", "echo cargo 1.65.0" if runs else "exit 1")
+    assert machine.setup("packages").returncode == 0
+    assert machine.log.read_text().rstrip().endswith("--no-install-recommends cargo") == (not runs)
+
+
 def test_a_package_removed_but_configured_is_missing(machine):
     machine.installed(set(PACKAGES) - {"maven"})
     machine.stub("dpkg-query", "echo maven config-files")
