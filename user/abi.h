@@ -356,9 +356,14 @@
 #define USER_SO_REUSEADDR 0x4
 #define USER_SO_KEEPALIVE 0x8
 #define USER_SO_BROADCAST 0x20
+#define USER_SO_LINGER 0x80 /* struct user_linger */
 #define USER_SO_OOBINLINE 0x100
 #define USER_SO_SNDBUF 0x1001
 #define USER_SO_RCVBUF 0x1002
+#define USER_SO_SNDLOWAT 0x1003
+#define USER_SO_RCVLOWAT 0x1004
+#define USER_SO_SNDTIMEO 0x1005 /* struct user_timeval */
+#define USER_SO_RCVTIMEO 0x1006
 #define USER_SO_ERROR 0x1007
 #define USER_SO_TYPE 0x1008
 #define USER_TCP_NODELAY 1
@@ -631,6 +636,11 @@ struct user_sockaddr_in {
     uint16_t family, port;
     uint32_t address;
     uint8_t zero[8];
+};
+
+/* Of <sys/socket.h>: struct linger. */
+struct user_linger {
+    int32_t on, seconds;
 };
 
 struct user_system_info {

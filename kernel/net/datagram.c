@@ -14,6 +14,7 @@
 #include "net/in_pcb.h"
 #include "net/loop.h"
 #include "net/net.h"
+#include "net/waiting.h"
 #include "sched/sched.h"
 
 #define UDP_HEADER 8
@@ -34,10 +35,11 @@ struct datagram {
     uint32_t waiting, waiting_most; /* bytes of memory */
     bool receive_shut, send_shut, reuse_address, broadcast; /* the last: it may send to all hosts */
     int error; /* about what a connected socket has sent, reported once */
+    struct so_limits limits;
 };
 
-static SIMPLE_LOCK_CLASS(list_class, "datagram list", SPL_SOFTPREEMPT);
-static SIMPLE_LOCK_CLASS(datagram_class, "datagram", SPL_SOFTPREEMPT);
+static SIMPLE_LOCK_CLASS(list_class, "datagram list", SPL_SOFTCLOCK); /* under it, the next */
+static SIMPLE_LOCK_CLASS(datagram_class, "datagram", SPL_SOFTCLOCK); /* waiting.h */
 static struct simple_lock list_lock_of_datagrams = SIMPLE_LOCK("datagram list", list_class);
 static LIST_HEAD(, datagram) datagrams;
 DEFINE_ZONE(datagram_zone, "datagram", sizeof(struct datagram), _Alignof(struct datagram), SPL_SOFTPREEMPT, 0);
@@ -315,17 +317,15 @@ int datagram_shut(struct datagram *d, bool receive, bool send)
 }
 
 /* The first one, or 0 and the error: none if receiving has been shut down. With the lock held. */
-static struct mbuf *datagram_there_is(struct datagram *d, bool waits, int *error)
+static struct mbuf *datagram_there_is(struct datagram *d, struct waiting *w, int *error)
 {
     *error = 0;
     while (!d->first && !d->receive_shut && !*error) {
         if (d->error) {
             *error = d->error;
             d->error = 0;
-        } else if (!waits) {
-            *error = -EAGAIN;
-        } else if (thread_sleep_interruptibly(&d->first, &d->lock)) {
-            *error = -ERESTART;
+        } else {
+            *error = waiting_sleep(w);
         }
     }
     return d->first; /* even after a signal */
@@ -357,11 +357,14 @@ static void datagram_put_back(struct datagram *d, struct mbuf *m)
 int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, bool waits, bool peek)
 {
     int error;
+    struct waiting w;
+    waiting_begin(&w, waits, d->limits.receive, &d->first, &d->lock);
     crit_t s = simple_lock_enter(&d->lock);
-    struct mbuf *m = datagram_there_is(d, waits, &error);
+    struct mbuf *m = datagram_there_is(d, &w, &error);
     if (m)
         take_first(d);
     simple_lock_leave(&d->lock, s);
+    waiting_end(&w);
     if (!m)
         return error;
     uint32_t n = 0;
@@ -472,27 +475,34 @@ static int datagram_flag(bool *kept, int *value, bool set)
     return 0;
 }
 
-int datagram_option(struct datagram *d, uint32_t level, uint32_t name, int *value, bool set)
+int datagram_option(struct datagram *d, uint32_t level, uint32_t name, void *value, bool set)
 {
+    crit_t s;
+    int *number = value, error;
     if (level != USER_SOL_SOCKET)
         return -ENOPROTOOPT;
     switch (name) {
     case USER_SO_TYPE: return datagram_number(value, set, USER_SOCK_DGRAM);
+    case USER_SO_ACCEPTCONN: return datagram_number(value, set, 0);
     case USER_SO_ERROR: return datagram_number(value, set, set ? 0 : -datagram_taken_error(d));
     case USER_SO_SNDBUF: return datagram_number(value, set, DATAGRAM_MOST);
     case USER_SO_REUSEADDR: return datagram_flag(&d->reuse_address, value, set);
     case USER_SO_BROADCAST: return datagram_flag(&d->broadcast, value, set);
     case USER_SO_RCVBUF:
-        if (set && *value < 1)
+        if (set && *number < 1)
             return -EINVAL;
-        crit_t s = simple_lock_enter(&d->lock);
+        s = simple_lock_enter(&d->lock);
         if (set) /* queued datagrams stay */
-            d->waiting_most = MAX(MAX(MIN((uint32_t)*value, RECEIVE_MOST), RECEIVE_LEAST), d->waiting);
+            d->waiting_most = MAX(MAX(MIN((uint32_t)*number, RECEIVE_MOST), RECEIVE_LEAST), d->waiting);
         else
-            *value = (int)d->waiting_most;
+            *number = (int)d->waiting_most;
         simple_lock_leave(&d->lock, s);
         return 0;
-    default: return -ENOPROTOOPT;
+    default:
+        s = simple_lock_enter(&d->lock);
+        error = so_limits_option(&d->limits, name, value, set);
+        simple_lock_leave(&d->lock, s);
+        return error;
     }
 }
 

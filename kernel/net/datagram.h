@@ -29,7 +29,7 @@ int datagram_bind(struct datagram *d, uint32_t laddr, uint32_t lport);
 int datagram_connect(struct datagram *d, uint32_t faddr, uint32_t fport); /* 0, 0: disconnects it */
 int datagram_shut(struct datagram *d, bool receive, bool send); /* shuts what is true */
 struct ends datagram_ends(struct datagram *d);
-int datagram_option(struct datagram *d, uint32_t level, uint32_t name, int *value, bool set);
+int datagram_option(struct datagram *d, uint32_t level, uint32_t name, void *value, bool set);
 
 /*
  * Sends the whole piece as one datagram to an address, or, if that is 0, to the connected one; receives the next one,

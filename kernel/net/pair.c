@@ -9,6 +9,7 @@
 #include "lock/lock_pair.h"
 #include "mem/zone.h"
 #include "net/socket.h"
+#include "net/waiting.h"
 #include "sched/sched.h"
 
 struct pair;
@@ -19,6 +20,7 @@ struct pair_end {
     bool ended; /* no more data: an end was closed or shut down */
     bool sending, receiving; /* a thread has the turn to send into it, or to take from it */
     int error; /* reported once */
+    struct so_limits limits; /* of the descriptor's calls */
 };
 
 struct pair {
@@ -26,7 +28,7 @@ struct pair {
     uint32_t open; /* with both locks */
 };
 
-static SIMPLE_LOCK_CLASS(pair_class, "socket pair", SPL_SOFTPREEMPT);
+static SIMPLE_LOCK_CLASS(pair_class, "socket pair", SPL_SOFTCLOCK); /* waiting.h */
 DEFINE_ZONE(pairs, "socket pair", sizeof(struct pair), _Alignof(struct pair), SPL_SOFTPREEMPT, 0);
 
 static struct pair_end *other_of(struct pair_end *e)
@@ -64,23 +66,18 @@ int pair_create(struct file *end[2], uint32_t flags)
     return -ENOMEM;
 }
 
-/* The next three with the end's lock held. */
-static int pair_wait(struct pair_end *e, bool waits)
-{
-    return !waits ? -EAGAIN : thread_sleep_interruptibly(e, &e->lock) ? -ERESTART : 0;
-}
-
+/* The next two with the end's lock held. */
 static void pair_changed(struct pair_end *e)
 {
     thread_wakeup(e);
     poll_wakeup();
 }
 
-static int pair_turn(struct pair_end *e, bool waits, bool *taken)
+static int pair_turn(struct waiting *w, bool *taken)
 {
     int error = 0;
     while (*taken && !error)
-        error = pair_wait(e, waits);
+        error = waiting_sleep(w);
     if (!error)
         *taken = true;
     return error;
@@ -90,13 +87,15 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
 {
     struct pair_end *to = other_of(e);
     int done = 0;
+    struct waiting w;
+    waiting_begin(&w, waits, e->limits.send, to, &to->lock);
     crit_t s = simple_lock_enter(&to->lock);
-    int error = pair_turn(to, waits, &to->sending);
+    int error = pair_turn(&w, &to->sending);
     bool mine = !error;
     while (!error && t->left) {
         uint32_t space = sb_space(&to->rcv); /* which no other thread fills */
         if (to->ended || !space) {
-            error = to->ended ? -EPIPE : pair_wait(to, waits);
+            error = to->ended ? -EPIPE : waiting_sleep(&w);
             continue;
         }
         simple_lock_leave(&to->lock, s);
@@ -119,6 +118,7 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
         pair_changed(to);
     }
     simple_lock_leave(&to->lock, s);
+    waiting_end(&w);
     return done ? done : error;
 }
 
@@ -133,26 +133,28 @@ static uint32_t bytes_from(const struct sockbuf *sb, uint32_t skip, const uint8_
 }
 
 /* Called when there is no data: 0 and *over, or an error. */
-static int nothing_there(struct pair_end *e, bool waits, bool done, bool *over)
+static int nothing_there(struct pair_end *e, struct waiting *w, bool done, bool *over)
 {
     int error = done ? 0 : e->error;
     *over = e->error || e->ended;
     if (error)
         e->error = 0;
-    return *over ? error : pair_wait(e, waits);
+    return *over ? error : waiting_sleep(w);
 }
 
 int pair_receive(struct pair_end *e, struct transfer *t, bool waits, bool peek, bool all)
 {
     int done = 0;
-    uint32_t looked = 0;
+    uint32_t looked = 0, least = t->has_some ? 0 : all ? t->left : MIN(MAX(e->limits.least, 1u), t->left);
     bool over = !t->left;
+    struct waiting w;
+    waiting_begin(&w, waits, e->limits.receive, e, &e->lock);
     crit_t s = simple_lock_enter(&e->lock);
-    int error = over ? 0 : pair_turn(e, waits, &e->receiving);
+    int error = over ? 0 : pair_turn(&w, &e->receiving);
     bool mine = !error && !over;
-    while (!error && !over && t->left && (e->rcv.cc > looked || all || !(done || t->has_some))) {
+    while (!error && !over && t->left && (e->rcv.cc > looked || (uint32_t)done < least)) {
         if (e->rcv.cc == looked) {
-            error = nothing_there(e, waits, done, &over);
+            error = nothing_there(e, &w, done, &over);
             continue;
         }
         const uint8_t *from;
@@ -175,6 +177,7 @@ int pair_receive(struct pair_end *e, struct transfer *t, bool waits, bool peek, 
         pair_changed(e);
     }
     simple_lock_leave(&e->lock, s);
+    waiting_end(&w);
     bool none_yet = !done && !error && !over && t->has_some;
     return done ? done : none_yet ? -EAGAIN : error;
 }
@@ -199,7 +202,7 @@ static int pair_number(int *value, bool set, int is)
     return 0;
 }
 
-int pair_option(struct pair_end *e, uint32_t level, uint32_t name, int *value, bool set)
+int pair_option(struct pair_end *e, uint32_t level, uint32_t name, void *value, bool set)
 {
     if (level != USER_SOL_SOCKET)
         return -EOPNOTSUPP;
@@ -216,7 +219,12 @@ int pair_option(struct pair_end *e, uint32_t level, uint32_t name, int *value, b
         simple_lock_leave(&e->lock, s);
         return error;
     }
-    default: return -ENOPROTOOPT;
+    default: {
+        crit_t s = simple_lock_enter(&e->lock);
+        int error = so_limits_option(&e->limits, name, value, set);
+        simple_lock_leave(&e->lock, s);
+        return error;
+    }
     }
 }
 

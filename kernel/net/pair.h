@@ -22,7 +22,7 @@ int pair_create(struct file *end[2], uint32_t flags);
 int pair_send(struct pair_end *e, struct transfer *t, bool waits);
 int pair_receive(struct pair_end *e, struct transfer *t, bool waits, bool peek, bool all);
 int pair_shut(struct pair_end *e, bool receive, bool send); /* shuts what is true */
-int pair_option(struct pair_end *e, uint32_t level, uint32_t name, int *value, bool set);
+int pair_option(struct pair_end *e, uint32_t level, uint32_t name, void *value, bool set);
 
 extern const struct file_ops pair_ops;
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "dev/clock.h"
 #include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
@@ -14,7 +15,7 @@
 #include "net/tcp.h"
 #include "sched/sched.h"
 
-static SIMPLE_LOCK_CLASS(wait_class, "socket wait", SPL_SOFTPREEMPT);
+static SIMPLE_LOCK_CLASS(wait_class, "socket wait", SPL_SOFTCLOCK); /* waiting.h */
 DEFINE_ZONE(sockets, "socket", sizeof(struct socket), _Alignof(struct socket), SPL_SOFTPREEMPT, 0);
 
 /* Creation and end ------------------------------------------------------------------------------------------------- */
@@ -45,14 +46,21 @@ void so_destroy(struct socket *so)
     zone_free(&sockets, so);
 }
 
-int so_wait(struct socket *so)
+void so_waiting(struct socket *so, struct waiting *w, bool waits, bool receives)
+{
+    waiting_begin(w, waits, receives ? so->limits.receive : so->limits.send, &so->changes, &so->wait_lock);
+}
+
+int so_wait(struct socket *so, struct waiting *w)
 {
     uint32_t seen = so->changes;
     int error = 0;
+    if (!w->waits)
+        return -EAGAIN;
     so_unlock(&so->lock);
     crit_t s = simple_lock_enter(&so->wait_lock);
     while (so->changes == seen && !error)
-        error = thread_sleep_interruptibly(&so->changes, &so->wait_lock) ? -ERESTART : 0;
+        error = waiting_sleep(w);
     simple_lock_leave(&so->wait_lock, s);
     so_lock(&so->lock);
     return error;
@@ -103,10 +111,18 @@ void so_cannot_receive(struct socket *so)
 void so_is_disconnected(struct socket *so, int error)
 {
     so_lock(&so->lock);
-    so->state = (so->state & ~SS_CONNECTING) | SS_CANTSEND | SS_CANTRECEIVE;
+    so->state = (so->state & ~SS_CONNECTING) | SS_CANTSEND | SS_CANTRECEIVE | SS_FLUSHED;
     if (error)
         so->error = error;
     sb_flush(&so->snd);
+    so_changed(so);
+    so_unlock(&so->lock);
+}
+
+void so_is_flushed(struct socket *so)
+{
+    so_lock(&so->lock);
+    so->state |= SS_FLUSHED;
     so_changed(so);
     so_unlock(&so->lock);
 }
@@ -148,12 +164,6 @@ static struct socket *socket_of(struct file *f)
     return f->data;
 }
 
-/* Waits, or does not, as the call requests. With the socket's lock held. */
-static int wait(struct socket *so, bool waits)
-{
-    return waits ? so_wait(so) : -EAGAIN;
-}
-
 static int taken_error(struct socket *so)
 {
     int error = so->error;
@@ -165,9 +175,10 @@ static int taken_error(struct socket *so)
  * The room to send, in bytes, or an error; `tells`: the call reports the connection's error, which is cleared. With the
  * socket's lock held.
  */
-static int room(struct socket *so, bool waits, bool tells)
+static int room(struct socket *so, struct waiting *w, bool tells)
 {
-    for (int error = 0; !error; error = wait(so, waits)) {
+    int error = 0;
+    for (; !error; error = so_wait(so, w)) {
         if (so->error)
             return tells ? taken_error(so) : so->error;
         if (so->state & SS_CANTSEND)
@@ -177,15 +188,15 @@ static int room(struct socket *so, bool waits, bool tells)
         if (so->state & SS_CONNECTED && sb_space(&so->snd))
             return (int)sb_space(&so->snd);
     }
-    return waits ? -ERESTART : -EAGAIN;
+    return error;
 }
 
 /* Takes a turn (turn_ends returns it); with the socket's lock held. */
-static int turn(struct socket *so, bool waits, bool *taken)
+static int turn(struct socket *so, struct waiting *w, bool *taken)
 {
     int error = 0;
     while (*taken && !error)
-        error = wait(so, waits);
+        error = so_wait(so, w);
     if (!error)
         *taken = true;
     return error;
@@ -200,12 +211,14 @@ static void turn_ends(struct socket *so, bool *taken)
 int so_send(struct socket *so, struct transfer *t, bool waits, bool urgent)
 {
     int done = 0;
+    struct waiting w;
+    so_waiting(so, &w, waits, false);
     inet_enter();
     so_lock(&so->lock);
-    int error = turn(so, waits, &so->sending);
+    int error = turn(so, &w, &so->sending);
     bool mine = !error;
     while (!error && t->left) {
-        int space = room(so, waits, !done);
+        int space = room(so, &w, !done);
         if (space < 0) {
             error = space;
             break;
@@ -224,6 +237,7 @@ int so_send(struct socket *so, struct transfer *t, bool waits, bool urgent)
         turn_ends(so, &so->sending);
     so_unlock(&so->lock);
     inet_leave();
+    waiting_end(&w);
     return done ? done : error;
 }
 
@@ -232,9 +246,10 @@ int so_send(struct socket *so, struct transfer *t, bool waits, bool urgent)
  * call ends that has read something. `peeked`: how many are to be skipped before them; if null, the urgent byte is
  * dropped. With the socket's lock held.
  */
-static int there_is(struct socket *so, bool waits, uint32_t most, bool begun, uint32_t *peeked)
+static int there_is(struct socket *so, struct waiting *w, uint32_t most, bool begun, uint32_t *peeked)
 {
-    for (int error = 0; !error; error = wait(so, waits)) {
+    int error = 0;
+    for (; !error; error = so_wait(so, w)) {
         uint32_t skip, bytes = so_readable(so, &skip);
         if (begun && so->urgent != URGENT_NONE && !so->urgent_at)
             return 0;
@@ -251,7 +266,7 @@ static int there_is(struct socket *so, bool waits, uint32_t most, bool begun, ui
         if (!(so->state & (SS_CONNECTED | SS_CONNECTING)))
             return -ENOTCONN;
     }
-    return waits ? -ERESTART : -EAGAIN;
+    return error;
 }
 
 /*
@@ -275,18 +290,18 @@ static int copied_out(struct socket *so, struct transfer *t, uint32_t skip, uint
     return (int)done;
 }
 
-/* Moves bytes off the buffer, as many as there are or, with `all`, as requested. With the socket's lock held. */
-static int moved_out(struct socket *so, struct transfer *t, bool waits, bool all, int *error)
+/* Moves bytes off the buffer, as many as there are, but at least `least`. With the socket's lock held. */
+static int moved_out(struct socket *so, struct transfer *t, struct waiting *w, uint32_t least, int *error)
 {
     int done = 0, said = 0;
-    while (!*error && t->left && (so->rcv.cc || all || !(done || t->has_some))) {
+    while (!*error && t->left && (so->rcv.cc || (uint32_t)done < least)) {
         if (!so->rcv.cc && done != said) { /* the other side may wait for room */
             said = done;
             so_unlock(&so->lock);
             inet_output(so);
             so_lock(&so->lock);
         }
-        int n = there_is(so, waits, t->left, done || t->has_some, 0);
+        int n = there_is(so, w, t->left, done || t->has_some, 0);
         if (n <= 0) {
             *error = n;
             break;
@@ -304,22 +319,44 @@ static int moved_out(struct socket *so, struct transfer *t, bool waits, bool all
     return done;
 }
 
+/* Bytes that a receiver waits for, as long as they fit into the buffer. With the socket's lock held. */
+static uint32_t at_least(const struct socket *so)
+{
+    return MAX(MIN(so->limits.least, so->rcv.hiwat / 2), 1u);
+}
+
+/*
+ * Bytes that may be peeked at, as there_is returns them, but at least `least` before a mark or the end. With the
+ * socket's lock held.
+ */
+static int peeked_at(struct socket *so, struct waiting *w, uint32_t most, uint32_t least, uint32_t *skip)
+{
+    int n;
+    while ((n = there_is(so, w, most, false, skip)) > 0 && (uint32_t)n < least && so->urgent == URGENT_NONE &&
+           !(so->state & SS_CANTRECEIVE) && sb_space(&so->rcv) && !so_wait(so, w))
+        ;
+    return n;
+}
+
 int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, bool all)
 {
     int done = 0;
+    struct waiting w;
     if (!t->left)
         return 0;
+    so_waiting(so, &w, waits, true);
     inet_enter();
     so_lock(&so->lock);
-    int error = turn(so, waits, &so->receiving);
+    uint32_t least = t->has_some ? 0 : all ? t->left : MIN(at_least(so), t->left);
+    int error = turn(so, &w, &so->receiving);
     bool mine = !error;
     if (!error && peek) {
         uint32_t skip;
-        int n = there_is(so, waits, t->left, false, &skip);
+        int n = peeked_at(so, &w, t->left, least, &skip);
         error = n < 0 ? n : 0;
         done = n > 0 ? copied_out(so, t, skip, (uint32_t)n, &error) : 0;
     } else if (!error) {
-        done = moved_out(so, t, waits, all, &error);
+        done = moved_out(so, t, &w, least, &error);
     }
     if (mine)
         turn_ends(so, &so->receiving);
@@ -328,6 +365,7 @@ int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, boo
     if (done && !peek)
         inet_output(so);
     inet_leave();
+    waiting_end(&w);
     return done ? done : none_yet ? -EAGAIN : error;
 }
 
@@ -368,14 +406,24 @@ static void refuse_queue(struct socket *so)
     so_unlock(&so->lock);
 }
 
+static int socket_release(struct socket *so, void *arg)
+{
+    (void)arg;
+    in_pcb_release(&so->tcb->inp);
+    return 0;
+}
+
+/* Returns whether the socket lingers, and keeps its reference. */
 static int close_connection(struct socket *so, void *arg)
 {
     struct inpcb *inp = &so->tcb->inp;
+    const struct user_linger *linger = &so->limits.linger;
     (void)arg;
     pcb_lock(&inp->lock);
     so_lock(&so->lock);
-    bool listens = so->state & SS_LISTENS, unread = so->rcv.cc;
-    so->state |= SS_NO_DESCRIPTOR | SS_CANTSEND | SS_CANTRECEIVE;
+    bool listens = so->state & SS_LISTENS, unread = so->rcv.cc || (linger->on && !linger->seconds);
+    bool lingers = linger->on && linger->seconds && so->state & SS_CONNECTED;
+    so->state |= SS_NO_DESCRIPTOR | SS_CANTSEND | SS_CANTRECEIVE | (lingers ? SS_LINGERS : 0);
     sb_flush(&so->rcv); /* the connection may stay for minutes */
     so_unlock(&so->lock);
     if (!inp->closing)
@@ -383,15 +431,35 @@ static int close_connection(struct socket *so, void *arg)
     pcb_unlock(&inp->lock);
     if (listens)
         refuse_queue(so);
-    in_pcb_release(inp);
-    return 0;
+    if (!lingers)
+        in_pcb_release(inp);
+    return lingers;
+}
+
+/* Waits until the peer has everything (SO_LINGER), at most the option's time; not when the process ends. */
+static void socket_linger(struct socket *so)
+{
+    struct waiting w;
+    uint32_t ticks = NO_TIME;
+    if (!limit_wait_ends())
+        clock_ticks_of(&(struct user_timespec){.seconds = so->limits.linger.seconds}, &ticks);
+    waiting_begin(&w, true, ticks, &so->changes, &so->wait_lock);
+    inet_enter();
+    so_lock(&so->lock);
+    while (!(so->state & SS_FLUSHED) && !so_wait(so, &w))
+        ;
+    so_unlock(&so->lock);
+    inet_leave();
+    waiting_end(&w);
+    inet_call(so, socket_release, 0);
 }
 
 /* A file whose socket was put back into its queue closes nothing. */
 static void socket_close(struct file *f)
 {
-    if (f->data)
-        inet_call(socket_of(f), close_connection, 0);
+    struct socket *so = socket_of(f);
+    if (so && inet_call(so, close_connection, 0))
+        socket_linger(so);
 }
 
 static int socket_stat(struct file *f, struct user_stat *to)
@@ -437,7 +505,8 @@ static int socket_poll(struct file *f, int events)
     so_lock(&so->lock);
     if (so->urgent == URGENT_THERE)
         now |= USER_POLLPRI;
-    if (so_readable(so, &skip) || so->state & SS_CANTRECEIVE || !STAILQ_EMPTY(&so->queue) || so->error)
+    if ((so_readable(so, &skip) && so->rcv.cc >= at_least(so) + skip) || so->state & SS_CANTRECEIVE ||
+        !STAILQ_EMPTY(&so->queue) || so->error)
         now |= USER_POLLIN;
     if (so->state & SS_CANTSEND || so->error || (so->state & SS_CONNECTED && sb_space(&so->snd)))
         now |= USER_POLLOUT;

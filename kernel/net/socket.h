@@ -25,6 +25,7 @@
 #include "lock/simple_lock.h"
 #include "net/mbuf.h"
 #include "net/policy.h"
+#include "net/waiting.h"
 
 #define SO_BUFFER 16384u    /* bytes that a buffer holds, unless an option changes it */
 #define SO_BUFFER_LEAST 2048u
@@ -48,6 +49,8 @@ enum so_urgent { URGENT_NONE, URGENT_ANNOUNCED, URGENT_THERE, URGENT_TAKEN };
 #define SS_NO_DESCRIPTOR 16u
 #define SS_LISTENS 32u
 #define SS_CLOSED 64u     /* a closed listening socket */
+#define SS_LINGERS 128u   /* close waits until the peer has everything, */
+#define SS_FLUSHED 256u   /* as it has, or the connection has ended */
 
 struct tcpcb;
 
@@ -60,6 +63,7 @@ struct socket {
     bool sending, receiving; /* a thread has the turn */
     bool no_delay, keep_alive, urgent_inline,
         reuse_address; /* TCP_NODELAY, SO_KEEPALIVE, SO_OOBINLINE, SO_REUSEADDR: only a listener reserves an address */
+    struct so_limits limits;
     /* Urgent data: bytes of `snd` to the end of the last urgent one; whether the peer is to be told now; the last
      * received urgent byte, and how many bytes of `rcv` are before it. */
     uint32_t urgent_to;
@@ -80,8 +84,10 @@ struct socket {
 struct socket *so_create(void);
 void so_destroy(struct socket *so); /* for in_pcb.c: without references */
 
-/* Called with the socket's lock held, which is released while it waits. 0, or -ERESTART. */
-int so_wait(struct socket *so);
+/* Begins a call's waits, without a lock: `receives` or sends; waiting_end ends them. */
+void so_waiting(struct socket *so, struct waiting *w, bool waits, bool receives);
+/* Called with the socket's lock held, which is released while it waits. Returns as waiting_sleep. */
+int so_wait(struct socket *so, struct waiting *w);
 void so_changed(struct socket *so); /* with the lock held */
 
 static inline uint32_t sb_space(const struct sockbuf *sb)
@@ -122,14 +128,15 @@ int so_receive(struct socket *so, struct transfer *t, bool waits, bool peek, boo
 void so_is_connected(struct socket *so);
 void so_cannot_receive(struct socket *so); /* the peer has ended sending */
 void so_is_disconnected(struct socket *so, int error);
+void so_is_flushed(struct socket *so); /* the peer has acknowledged the end */
 
 /* A connection of `listening` is ready to be accepted; false: that is closed. The queue takes over the reference. */
 bool so_queue(struct socket *listening, struct socket *so);
 bool so_reserve(struct socket *listening); /* reserves a place in the queue; false: full, or closed */
 void so_unreserve(struct socket *listening);
 
-/* Sets an option, or returns it; with the connection's lock held. -ENOPROTOOPT, -EINVAL. */
-int so_option(struct socket *so, uint32_t level, uint32_t name, int *value, bool set);
+/* Sets an option of so_option_bytes, or returns it; with the connection's lock held. -ENOPROTOOPT, -EINVAL. */
+int so_option(struct socket *so, uint32_t level, uint32_t name, void *value, bool set);
 
 extern const struct file_ops socket_ops;
 #endif

@@ -284,18 +284,23 @@ SOCKET_CALL(SYS_LISTEN, listen, listen_stream, is_not_for_it, is_not_for_it);
 static struct socket *next_connection(struct socket *so, const struct file *f, int *error)
 {
     struct socket *of = 0;
+    struct waiting w;
     *error = 0;
+    so_waiting(so, &w, !(f->flags & O_NONBLOCK), true);
+    inet_enter();
     so_lock(&so->lock);
     if (!(so->state & SS_LISTENS))
         *error = -EINVAL;
     while (!*error && STAILQ_EMPTY(&so->queue))
-        *error = f->flags & O_NONBLOCK ? -EAGAIN : so_wait(so);
+        *error = so_wait(so, &w);
     if (!*error) {
         of = STAILQ_FIRST(&so->queue);
         STAILQ_REMOVE_HEAD(&so->queue, queue_link);
         so->queued--;
     }
     so_unlock(&so->lock);
+    inet_leave();
+    waiting_end(&w);
     return of;
 }
 
@@ -343,21 +348,25 @@ static int accept_stream(const struct call *c)
     int error;
     if (c->a[3] & ~(USER_SOCK_NONBLOCK | USER_SOCK_CLOEXEC))
         return -EINVAL;
-    inet_enter();
     struct socket *of = next_connection(c->so, c->file, &error);
+    inet_enter();
     int fd = of ? accepted(c, of) : error;
     inet_leave();
     return fd;
 }
 SOCKET_CALL(SYS_ACCEPT, accept, accept_stream, is_not_for_it, is_not_for_it);
 
-/* Waits until it is connected, or failed; a call after an interrupted one waits for that one's connection. */
-static int wait_for_connection(struct socket *so, const struct file *f)
+/*
+ * Waits until it is connected, or failed; a call after an interrupted one waits for that one's connection. `unless`:
+ * the error if it does not wait so long.
+ */
+static int wait_for_connection(struct socket *so, struct waiting *w, int unless)
 {
     int error = 0;
     so_lock(&so->lock);
     while (!error && so->state & SS_CONNECTING)
-        error = f->flags & O_NONBLOCK ? -EINPROGRESS : so_wait(so) ? -EINTR : 0;
+        if ((error = so_wait(so, w)))
+            error = error == -EAGAIN ? unless : -EINTR;
     if (!error && !(so->state & SS_CONNECTED)) {
         error = so->error ? so->error : -ECONNABORTED;
         so->error = 0;
@@ -389,11 +398,14 @@ static int connect_stream(const struct call *c)
     int error = address_in(c->map, c->a[1], c->a[2], &to);
     if (error)
         return error;
+    struct waiting w;
+    so_waiting(c->so, &w, !(c->file->flags & O_NONBLOCK), false);
     inet_enter();
     error = on_connection(c->so, begin_connection, &to);
     if (!error || (error == -EALREADY && !(c->file->flags & O_NONBLOCK)))
-        error = wait_for_connection(c->so, c->file);
+        error = wait_for_connection(c->so, &w, error ? error : -EINPROGRESS);
     inet_leave();
+    waiting_end(&w);
     return error;
 }
 
@@ -558,7 +570,11 @@ SOCKET_CALL(SYS_RECVFROM, recvfrom, receive_bytes, recvfrom_datagram, receive_by
 
 struct option {
     uint32_t level, name;
-    int value;
+    union {
+        int number;
+        struct user_timeval time;
+        struct user_linger linger;
+    } value;
     bool set;
 };
 
@@ -578,9 +594,10 @@ static int option(const struct call *c, struct option *o)
 static int set_option(const struct call *c)
 {
     struct option o = {.level = c->a[1], .name = c->a[2], .set = true};
-    if (c->a[4] < sizeof o.value)
+    uint32_t bytes = so_option_bytes(o.level, o.name);
+    if (c->a[4] < bytes)
         return -EINVAL;
-    int error = copyin(c->map, &o.value, c->a[3], sizeof o.value);
+    int error = copyin(c->map, &o.value, c->a[3], bytes);
     return error ? error : option(c, &o);
 }
 SOCKET_CALL(SYS_SETSOCKOPT, setsockopt, set_option, set_option, set_option);
@@ -588,15 +605,15 @@ SOCKET_CALL(SYS_SETSOCKOPT, setsockopt, set_option, set_option, set_option);
 static int get_option(const struct call *c)
 {
     struct option o = {.level = c->a[1], .name = c->a[2]};
-    uint32_t length;
+    uint32_t length, bytes = so_option_bytes(o.level, o.name);
     int error = copyin(c->map, &length, c->a[4], sizeof length);
-    if (!error && length < sizeof o.value)
+    if (!error && length < bytes)
         error = -EINVAL;
     if (!error)
         error = option(c, &o);
-    length = sizeof o.value;
+    length = bytes;
     if (!error)
-        error = copyout(c->map, c->a[3], &o.value, sizeof o.value);
+        error = copyout(c->map, c->a[3], &o.value, bytes);
     return error ? error : copyout(c->map, c->a[4], &length, sizeof length);
 }
 SOCKET_CALL(SYS_GETSOCKOPT, getsockopt, get_option, get_option, get_option);

@@ -70,7 +70,7 @@ static int error_of(struct socket *so, int *value, bool set)
     return error;
 }
 
-static int of_socket(struct socket *so, uint32_t name, int *value, bool set)
+static int of_socket(struct socket *so, uint32_t name, void *value, bool set)
 {
     switch (name) {
     case USER_SO_ACCEPTCONN: return told(value, set, !!(so->state & SS_LISTENS));
@@ -81,7 +81,7 @@ static int of_socket(struct socket *so, uint32_t name, int *value, bool set)
     case USER_SO_RCVBUF: return size(so, &so->rcv, value, set);
     case USER_SO_ERROR: return error_of(so, value, set);
     case USER_SO_TYPE: return told(value, set, USER_SOCK_STREAM);
-    default: return -ENOPROTOOPT;
+    default: return so_limits_option(&so->limits, name, value, set);
     }
 }
 
@@ -98,7 +98,7 @@ static int of_tcp(struct socket *so, uint32_t name, int *value, bool set)
     }
 }
 
-int so_option(struct socket *so, uint32_t level, uint32_t name, int *value, bool set)
+int so_option(struct socket *so, uint32_t level, uint32_t name, void *value, bool set)
 {
     int error = -ENOPROTOOPT;
     so_lock(&so->lock);

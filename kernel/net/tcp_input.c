@@ -124,6 +124,7 @@ static struct tcpcb *listens(struct tcpcb *tp, struct segment *s)
     so->no_delay = listening->no_delay;
     so->keep_alive = listening->keep_alive;
     so->urgent_inline = listening->urgent_inline;
+    so->limits = listening->limits;
     so->snd.hiwat = listening->snd.hiwat;
     so->rcv.hiwat = listening->rcv.hiwat;
     new->keep_idle = tp->keep_idle;
@@ -405,6 +406,8 @@ static bool syn_acknowledged(struct tcpcb *tp, struct segment *s)
 
 static bool fin_acknowledged(struct tcpcb *tp)
 {
+    if (tp->inp.so->state & SS_LINGERS) /* set with the connection's lock held, too */
+        so_is_flushed(tp->inp.so);
     switch (tp->state) {
     case TCPS_FIN_WAIT_1:
         tp->state = TCPS_FIN_WAIT_2;

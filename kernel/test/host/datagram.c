@@ -1,7 +1,8 @@
 /*
  * Datagram sockets, frame by frame: which socket gets a datagram, against a model of sockets; what is sent; frames of
  * any content; no memory. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c
- * net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c lock/simple_lock.c net/waiting.c lib/printf.c. Options:
+ * ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/datagram.c"
@@ -10,6 +11,7 @@
 
 #include "lib/random.h"
 #include "test/host/host.h"
+#include "test/host/limits.h"
 #include "test/host/peer.h"
 
 #define SOCKETS 12
@@ -17,6 +19,11 @@
 #define HOSTILE_FRAMES 100000 /* times HOST_TIMES */
 
 const bool if_ether_in_threads = true; /* though TCP is not part of this unit */
+uint32_t clock_hz(void)
+{
+    return 1000;
+}
+
 static struct random dice;
 static unsigned objects, wakeups;
 static bool memory_is_out;

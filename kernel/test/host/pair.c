@@ -1,6 +1,6 @@
 /*
  * Pairs of sockets against a model of two queues of bytes: calls of any kind at either end, which the other end
- * answers while one waits; no memory. Sources: net/mbuf.c net/sockbuf.c lock/simple_lock.c lib/printf.c.
+ * answers while one waits; no memory. Sources: net/mbuf.c net/sockbuf.c lock/simple_lock.c net/waiting.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/pair.c"
@@ -10,9 +10,15 @@
 
 #include "lib/random.h"
 #include "test/host/host.h"
+#include "test/host/limits.h"
 
 #define USER_AT 0x1000u
 #define MOST 40000
+
+uint32_t clock_hz(void)
+{
+    return 1000;
+}
 
 static struct random dice;
 static unsigned objects, files_open;

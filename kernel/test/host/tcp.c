@@ -4,7 +4,7 @@
  * segments of any content; allocations that fail at any place. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
  * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
  * net/socket.c net/sockbuf.c net/urgent.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c
- * net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c
+ * net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c net/waiting.c
  * lib/bootargs.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h" TCP_FEW=100
  */
@@ -607,6 +607,7 @@ HOST_TEST(options_are_kept_checked_and_inherited)
               {USER_SOL_SOCKET, USER_SO_KEEPALIVE, 0, 1, 0},
               {USER_SOL_SOCKET, USER_SO_SNDBUF, SO_BUFFER, 5000, -1},
               {USER_SOL_SOCKET, USER_SO_RCVBUF, SO_BUFFER, 40000, 0},
+              {USER_SOL_SOCKET, USER_SO_RCVLOWAT, 1, 2, 0},
               {IPPROTO_TCP, USER_TCP_NODELAY, 0, 1, 0},
               {IPPROTO_TCP, USER_TCP_KEEPIDLE, 7200, 1, 0},
               {IPPROTO_TCP, USER_TCP_KEEPINTVL, 75, 32767, 32768},
@@ -1950,6 +1951,113 @@ HOST_TEST(who_receives_looks_waits_for_all_or_not_at_all)
     CHECK_EQUAL(k_receive(c.fd, 10, USER_MSG_WAITALL), 0);
     CHECK_EQUAL(k_receive(c.fd, 10, USER_MSG_PEEK), 0);
     ended();
+}
+
+static unsigned limits_over; /* how often a limit ended a wait */
+
+static void time_is_over(void)
+{
+    checked(0);
+    CHECK(limited);
+    limited->over = true;
+    limits_over++;
+}
+
+static void k_limit(int fd, uint32_t name, int64_t seconds, int32_t microseconds)
+{
+    struct user_timeval t = {.seconds = seconds, .microseconds = microseconds};
+    memcpy(user + 16, &t, sizeof t);
+    CHECK_EQUAL(CALL(sys_setsockopt, (uint32_t)fd, USER_SOL_SOCKET, name, USER_AT + 16, sizeof t), 0);
+}
+
+/* SO_RCVTIMEO and SO_SNDTIMEO: EAGAIN after the time, the part that was moved before, or EINPROGRESS of connect. */
+HOST_TEST(a_limit_ends_a_wait)
+{
+    limits_over = 0;
+    established(1000, true);
+    files[c.fd]->flags = files[c.listening]->flags = 0;
+    sleeps = time_is_over;
+    k_limit(c.listening, USER_SO_RCVTIMEO, 2, 5000);
+    CHECK_EQUAL(CALL(sys_accept, (uint32_t)c.listening, 0, 0), -EAGAIN);
+    CHECK_EQUAL(limited_to, 2006);
+    k_limit(c.fd, USER_SO_RCVTIMEO, 0, 1);
+    CHECK_EQUAL(k_read(c.fd, 10), -EAGAIN);
+    CHECK_EQUAL(limited_to, 1);
+    say(A, PEER(1), US(1), 10);
+    CHECK_EQUAL(k_receive(c.fd, 20, USER_MSG_WAITALL), 10);
+    CHECK_EQUAL(limits_over, 3);
+    k_limit(c.fd, USER_SO_RCVTIMEO, -1, 0);
+    CHECK_EQUAL(k_read(c.fd, 10), -EAGAIN);
+    CHECK_EQUAL(k_option(c.fd, USER_SOL_SOCKET, USER_SO_RCVLOWAT, 3), 0);
+    say(A, PEER(11), US(1), 2);
+    CHECK_EQUAL(k_poll(c.fd), USER_POLLOUT);
+    CHECK_EQUAL(k_receive(c.fd, 9, USER_MSG_PEEK), 2);
+    say(A, PEER(13), US(1), 1);
+    CHECK_EQUAL(k_poll(c.fd), USER_POLLIN | USER_POLLOUT);
+    CHECK_EQUAL(k_read(c.fd, 9), 3);
+    CHECK_EQUAL(limits_over, 3); /* none of these waited */
+    k_limit(c.fd, USER_SO_SNDTIMEO, 1, 0);
+    CHECK_EQUAL(k_write(c.fd, USER_MOST), (int)SO_BUFFER);
+    CHECK_EQUAL(k_write(c.fd, USER_MOST), -EAGAIN);
+    CHECK_EQUAL(limits_over, 5);
+    log_first = log_end;
+    ended();
+    prepare(1000);
+    c.fd = CALL(sys_socket, USER_AF_INET, USER_SOCK_STREAM, 0);
+    k_limit(c.fd, USER_SO_SNDTIMEO, 1, 0);
+    CHECK_EQUAL(k_connect(c.fd, c.peer), -EINPROGRESS);
+    CHECK_EQUAL(k_connect(c.fd, c.peer), -EALREADY);
+    CHECK_EQUAL(limits_over, 7);
+    log_first = log_end;
+    ended();
+}
+
+static void k_linger(int fd, int on, int seconds)
+{
+    struct user_linger linger = {on, seconds};
+    memcpy(user + 16, &linger, sizeof linger);
+    CHECK_EQUAL(CALL(sys_setsockopt, (uint32_t)fd, USER_SOL_SOCKET, USER_SO_LINGER, USER_AT + 16, sizeof linger), 0);
+}
+
+static void acknowledges_in_parts(void)
+{
+    checked(0);
+    say(A, PEER(1), US(++slept == 1 ? 101 : 102), 0); /* the data, then the end, too */
+    CHECK(slept <= 2);
+}
+
+static bool the_wait_ends(void)
+{
+    return true;
+}
+
+/* SO_LINGER: with no time, close resets; else it waits until the peer has the end, or the time is over. */
+HOST_TEST(who_lingers_resets_or_waits_for_the_last_acknowledgement)
+{
+    limits_over = 0;
+    for (unsigned what = 0; what < 5; what++) { /* 0: resets; 1: waits; 2: in vain; 3: ends; 4: has it switched off */
+        established(1000, what & 1);
+        k_linger(c.fd, 1, what ? 3 : 0);
+        if (what == 4)
+            k_linger(c.fd, 0, 7);
+        CHECK_EQUAL(k_write(c.fd, 100), 100);
+        log_first = log_end;
+        slept = 0;
+        sleeps = what == 1 ? acknowledges_in_parts : what == 2 ? time_is_over : 0;
+        limit_wait_ends = what == 3 ? the_wait_ends : no_wait_ends;
+        limited_to = 0;
+        CHECK_EQUAL(k_close(c.fd), 0);
+        CHECK_EQUAL(limited_to, what == 1 || what == 2 ? 3001 : 0);
+        CHECK_EQUAL(slept, what == 1 ? 2 : 0);
+        CHECK_EQUAL(limits_over, what >= 2);
+        last = logged[log_first++ % LOGGED];
+        CHECK_EQUAL(last.flags & (R | F), what ? F : R);
+        CHECK_EQUAL(last.seq + last.length, US(101));
+        log_first = log_end;
+        if (what)
+            say(R, PEER(1), 0, 0);
+        ended();
+    }
 }
 
 HOST_TEST(who_sends_to_nobody_gets_the_signal_unless_it_says_no)

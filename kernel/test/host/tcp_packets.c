@@ -3,7 +3,7 @@
  * script with sequence numbers that begin at several places. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c
  * net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
  * net/socket.c net/sockbuf.c net/urgent.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c
- * net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c
+ * net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c net/waiting.c
  * lib/bootargs.c lib/printf.c.
  * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
  */
@@ -338,6 +338,8 @@ static const struct {
              {"SO_SNDBUF", USER_SO_SNDBUF},
              {"SO_KEEPALIVE", USER_SO_KEEPALIVE},
              {"SO_ERROR", USER_SO_ERROR},
+             {"SO_LINGER", USER_SO_LINGER},
+             {"SO_RCVLOWAT", USER_SO_RCVLOWAT},
              {"IPPROTO_TCP", IPPROTO_TCP},
              {"TCP_NODELAY", USER_TCP_NODELAY},
              {"TCP_KEEPIDLE", USER_TCP_KEEPIDLE},
@@ -441,8 +443,11 @@ static int io_number(int fd, int request)
 
 static int option_set(int fd, const int *a)
 {
-    memcpy(user + 16, &a[2], sizeof a[2]);
-    return CALL(sys_setsockopt, (uint32_t)fd, (uint32_t)a[0], (uint32_t)a[1], USER_AT + 16, sizeof(int));
+    struct user_linger linger = {1, a[2]}; /* of SO_LINGER the time */
+    bool lingers = a[1] == USER_SO_LINGER;
+    memcpy(user + 16, lingers ? (const void *)&linger : &a[2], lingers ? sizeof linger : sizeof a[2]);
+    return CALL(sys_setsockopt, (uint32_t)fd, (uint32_t)a[0], (uint32_t)a[1], USER_AT + 16,
+                lingers ? sizeof linger : sizeof(int));
 }
 
 static int option_is(int fd, const int *a)

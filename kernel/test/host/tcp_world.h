@@ -18,6 +18,7 @@
 #include "sched/master.h"
 #include "sched/sched.h"
 #include "test/host/host.h"
+#include "test/host/limits.h"
 #include "test/host/peer.h"
 
 #define HZ 1000

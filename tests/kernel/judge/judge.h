@@ -37,14 +37,14 @@ static inline const char *judge_error(int number)
         const char *name;
     } all[] = {
 #define E(name) {name, #name}
-        E(E2BIG),        E(EACCES),       E(EAGAIN),     E(EBADF),      E(EBUSY),     E(ECHILD),    E(EDEADLK),
-        E(EDOM),         E(EEXIST),       E(EFAULT),     E(EFBIG),      E(EINTR),     E(EINVAL),    E(EIO),
-        E(EISDIR),       E(ELOOP),        E(EMFILE),     E(EMLINK),     E(ENFILE),    E(ENODEV),    E(ENOENT),
-        E(ENOEXEC),      E(ENAMETOOLONG), E(ENOLCK),     E(ENOMEM),     E(ENOSPC),    E(ENOSYS),    E(ENOTDIR),
-        E(ENOTTY),       E(ENXIO),        E(EPERM),      E(EPIPE),      E(ERANGE),    E(EROFS),     E(ESPIPE),
-        E(ESRCH),        E(ETXTBSY),      E(EXDEV),      E(EOPNOTSUPP), E(EOVERFLOW), E(ETIMEDOUT), E(ENOTEMPTY),
-        E(ECANCELED),    E(EOWNERDEAD),   E(ECONNRESET), E(EADDRINUSE), E(ENOTCONN),  E(EISCONN),   E(ECONNREFUSED),
-        E(EDESTADDRREQ), E(EMSGSIZE),     E(ENOTSOCK),
+        E(E2BIG),        E(EACCES),       E(EAGAIN),     E(EBADF),       E(EBUSY),     E(ECHILD),      E(EDEADLK),
+        E(EDOM),         E(EEXIST),       E(EFAULT),     E(EFBIG),       E(EINTR),     E(EINVAL),      E(EIO),
+        E(EISDIR),       E(ELOOP),        E(EMFILE),     E(EMLINK),      E(ENFILE),    E(ENODEV),      E(ENOENT),
+        E(ENOEXEC),      E(ENAMETOOLONG), E(ENOLCK),     E(ENOMEM),      E(ENOSPC),    E(ENOSYS),      E(ENOTDIR),
+        E(ENOTTY),       E(ENXIO),        E(EPERM),      E(EPIPE),       E(ERANGE),    E(EROFS),       E(ESPIPE),
+        E(ESRCH),        E(ETXTBSY),      E(EXDEV),      E(EOPNOTSUPP),  E(EOVERFLOW), E(ETIMEDOUT),   E(ENOTEMPTY),
+        E(ECANCELED),    E(EOWNERDEAD),   E(ECONNRESET), E(EADDRINUSE),  E(ENOTCONN),  E(EISCONN),     E(ECONNREFUSED),
+        E(EDESTADDRREQ), E(EMSGSIZE),     E(ENOTSOCK),   E(EINPROGRESS), E(EALREADY),  E(ENOPROTOOPT),
 #undef E
     };
     static char other[24];

@@ -3,10 +3,14 @@
  * poll says, which flags do what. The program waits for whatever has to come first.
  */
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "say.h"
 
@@ -360,6 +364,337 @@ static void of_messages(void)
     SAID(close(listening));
 }
 
+static struct timespec began;
+
+static void begins(void)
+{
+    clock_gettime(CLOCK_MONOTONIC, &began);
+}
+
+/* Whether so many milliseconds went by, at most a second more. */
+static void took(const char *what, long most)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long ms = (now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000;
+    say("%s: %s", what, ms < most ? "too early" : ms < most + 800 ? "in time" : "too late");
+}
+
+static int set_time(int fd, int name, long seconds, long microseconds)
+{
+    struct timeval t = {.tv_sec = seconds, .tv_usec = microseconds};
+    return setsockopt(fd, SOL_SOCKET, name, &t, sizeof t);
+}
+
+static void show_times(int fd)
+{
+    struct timeval t[2] = {{7, 7}, {7, 7}};
+    socklen_t length[2] = {sizeof t[0], sizeof t[1]};
+    SAID(getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t[0], &length[0]));
+    SAID(getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t[1], &length[1]));
+    say("receives for %ld.%06ld, sends for %ld.%06ld, %d", (long)t[0].tv_sec, (long)t[0].tv_usec, (long)t[1].tv_sec,
+        (long)t[1].tv_usec, length[0] == sizeof t[0] && length[1] == sizeof t[1]);
+}
+
+static void show_numbers(int fd)
+{
+    static const int names[] = {SO_RCVLOWAT, SO_SNDLOWAT, SO_ERROR, SO_ACCEPTCONN};
+    struct linger linger = {9, 9};
+    socklen_t length = sizeof linger;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        int value = -1;
+        socklen_t of = sizeof value;
+        SAID(getsockopt(fd, SOL_SOCKET, names[i], &value, &of));
+        say("%d", value);
+    }
+    SAID(getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &length));
+    say("lingers %d, for %d", linger.l_onoff, linger.l_linger);
+}
+
+static int linger(int fd, int on, int seconds)
+{
+    struct linger linger = {on, seconds};
+    return setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+
+/* Values of the options, of a socket of any kind. */
+static void limits_of(const char *what, int fd)
+{
+    int five = 5, none = 0, less = -1;
+    say("%s", what);
+    show_times(fd);
+    show_numbers(fd);
+    SAID(set_time(fd, SO_RCVTIMEO, 3, 200000));
+    SAID(set_time(fd, SO_SNDTIMEO, 0, 100000));
+    show_times(fd);
+    SAID(set_time(fd, SO_RCVTIMEO, 1, 1000000));
+    SAID(set_time(fd, SO_RCVTIMEO, 1, -1));
+    SAID(set_time(fd, SO_SNDTIMEO, -1, 0));
+    show_times(fd);
+    SAID(set_time(fd, SO_RCVTIMEO, 0, 0));
+    show_times(fd);
+    SAID(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &five, sizeof five));
+    SAID(setsockopt(fd, SOL_SOCKET, SO_LINGER, &five, sizeof five));
+    SAID(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, NOWHERE, sizeof(struct timeval)));
+    SAID(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &five, sizeof five));
+    SAID(setsockopt(fd, SOL_SOCKET, SO_SNDLOWAT, &five, sizeof five));
+    SAID(linger(fd, 7, 11));
+    show_numbers(fd);
+    SAID(linger(fd, 0, 3));
+    SAID(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &none, sizeof none));
+    show_numbers(fd);
+    SAID(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &less, sizeof less));
+    SAID(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &none, sizeof none));
+    SAID(set_time(fd, SO_SNDTIMEO, 0, 0));
+}
+
+static void both_ends(int *a, int *b)
+{
+    struct sockaddr_in of;
+    int listening = socket(AF_INET, SOCK_STREAM, 0);
+    bind(listening, at(&of, LOCAL, 0), sizeof of);
+    listen(listening, 1);
+    *a = socket(AF_INET, SOCK_STREAM, 0);
+    SAID(connect(*a, at(&of, LOCAL, port_of(listening)), sizeof of));
+    *b = accept(listening, 0, 0);
+    close(listening);
+}
+
+/* Fills the buffers of both ends; returns bytes. */
+static long fills(int fd)
+{
+    long sent = 0, n;
+    while ((n = send(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        sent += n;
+    for (int tries = 0; tries < 20; tries++, usleep(10000)) /* what is on its way makes room */
+        while ((n = send(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+            sent += n;
+    return sent;
+}
+
+static void wakes(int number)
+{
+    (void)number;
+}
+
+/* Waits that end by themselves: 100 ms for what does not come. */
+static void limited(const char *what, int a, int b, int kind)
+{
+    struct itimerval soon = {.it_value.tv_usec = 50000};
+    say("%s", what);
+    SAID(set_time(b, SO_RCVTIMEO, 0, 100000));
+    begins();
+    SAID(recv(b, got, 10, 0));
+    took("nothing came", 100);
+    begins();
+    SAID(read(b, got, 10));
+    took("nothing came", 100);
+    begins();
+    SAID(recv(b, got, 10, MSG_DONTWAIT));
+    took("it did not wait", 0);
+    SAID(set_time(b, SO_RCVTIMEO, -1, 0));
+    SAID(recv(b, got, 10, 0));
+    SAID(set_time(b, SO_RCVTIMEO, 5, 0));
+    SAID(setitimer(ITIMER_REAL, &soon, 0));
+    begins();
+    SAID(recv(b, got, 10, 0));
+    took("a signal came", 50);
+    SAID(set_time(b, SO_RCVTIMEO, 0, 100000));
+    SAID(send(a, "12345678", 8, 0));
+    SAID(comes(b));
+    if (kind != SOCK_DGRAM) {
+        begins();
+        SAID(recv(b, got, 10, MSG_WAITALL));
+        took("too little came", 100);
+        SAID(set_time(a, SO_SNDTIMEO, 0, 100000));
+        say("%d", fills(a) > 0);
+        begins();
+        SAID(send(a, "x", 1, 0));
+        took("no room came", 100);
+    }
+    SAID(recv(b, got, 10, 0));
+    SAID(close(a));
+    SAID(close(b));
+}
+
+/* SO_RCVLOWAT: what receives waits for more than there is. */
+static void at_least(const char *what, int a, int b, int polled)
+{
+    int five = 5;
+    say("%s", what);
+    SAID(setsockopt(b, SOL_SOCKET, SO_RCVLOWAT, &five, sizeof five));
+    SAID(set_time(b, SO_RCVTIMEO, 0, 100000));
+    SAID(send(a, "abc", 3, 0));
+    usleep(50000);
+    if (polled)
+        show_state("three of five", b);
+    begins();
+    SAID(recv(b, got, 10, MSG_PEEK | MSG_DONTWAIT));
+    SAID(recv(b, got, 3, 0));
+    took("as many as were asked for", 0);
+    SAID(send(a, "abc", 3, 0));
+    begins();
+    SAID(recv(b, got, 10, 0));
+    took("three of five", 100);
+    SAID(send(a, "abcd", 4, 0));
+    SAID(send(a, "e", 1, 0));
+    SAID(recv(b, got, 10, 0));
+    SAID(send(a, "abc", 3, 0));
+    usleep(50000);
+    SAID(recv(b, got, 10, MSG_DONTWAIT));
+    SAID(send(a, "abc", 3, 0));
+    SAID(shutdown(a, SHUT_WR));
+    SAID(comes(b));
+    begins();
+    SAID(recv(b, got, 10, 0));
+    took("three and the end", 0);
+    SAID(close(a));
+    SAID(close(b));
+}
+
+static void waits_for_connections(void)
+{
+    struct sockaddr_in of;
+    int listening = socket(AF_INET, SOCK_STREAM, 0), a, b, c, five = 5;
+    bind(listening, at(&of, LOCAL, 0), sizeof of);
+    listen(listening, 1);
+    SAID(set_time(listening, SO_RCVTIMEO, 0, 100000));
+    SAID(set_time(listening, SO_SNDTIMEO, 0, 300000));
+    SAID(setsockopt(listening, SOL_SOCKET, SO_RCVLOWAT, &five, sizeof five));
+    SAID(linger(listening, 1, 4));
+    begins();
+    SAID(accept(listening, 0, 0));
+    took("nobody came", 100);
+    a = socket(AF_INET, SOCK_STREAM, 0);
+    SAID(connect(a, at(&of, LOCAL, port_of(listening)), sizeof of));
+    SAID(comes(listening));
+    b = accept(listening, 0, 0);
+    show_times(b);
+    show_numbers(b);
+    show_numbers(listening);
+    SAID(close(a));
+    SAID(close(b));
+    for (int i = 0; i < 2; i++) { /* more than wait to be accepted, in Linux, too */
+        a = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(a, at(&of, LOCAL, port_of(listening)), sizeof of);
+        usleep(10000);
+    }
+    c = socket(AF_INET, SOCK_STREAM, 0);
+    SAID(set_time(c, SO_SNDTIMEO, 0, 200000));
+    begins();
+    SAID(connect(c, at(&of, LOCAL, port_of(listening)), sizeof of));
+    took("no answer", 200);
+    begins();
+    SAID(connect(c, at(&of, LOCAL, port_of(listening)), sizeof of));
+    took("no answer", 200);
+    SAID(close(c));
+    SAID(close(listening));
+}
+
+/* What the other end sees of a close with and without delay. */
+static void lingers(void)
+{
+    int a, b;
+    both_ends(&a, &b);
+    SAID(linger(a, 1, 0));
+    SAID(send(a, "abc", 3, 0));
+    SAID(comes(b));
+    SAID(close(a));
+    usleep(50000);
+    show_state("a reset", b);
+    SAID(recv(b, got, 10, 0));
+    SAID(recv(b, got, 10, 0));
+    SAID(recv(b, got, 10, 0));
+    SAID(close(b));
+    both_ends(&a, &b);
+    SAID(linger(a, 1, 0));
+    SAID(linger(a, 0, 0));
+    SAID(close(a));
+    SAID(comes(b));
+    show_state("an end", b);
+    SAID(recv(b, got, 10, 0));
+    SAID(close(b));
+    both_ends(&a, &b);
+    SAID(linger(a, 1, 5));
+    SAID(send(a, "abc", 3, 0));
+    begins();
+    SAID(close(a));
+    took("all arrives at once", 0);
+    SAID(recv(b, got, 10, 0));
+    SAID(recv(b, got, 10, 0));
+    SAID(close(b));
+    both_ends(&a, &b);
+    long sent = fills(a), came = 0, n;
+    SAID(linger(a, 1, 1));
+    begins();
+    SAID(close(a));
+    took("the other one does not read", 1000);
+    while ((n = recv(b, got, sizeof got, 0)) > 0)
+        came += n;
+    say("it reads the rest: %d, then %ld", came == sent, n);
+    SAID(close(b));
+    both_ends(&a, &b);
+    sent = fills(a);
+    SAID(linger(a, 1, 6));
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        close(a);
+        usleep(400000);
+        while ((n = recv(b, got, sizeof got, 0)) > 0)
+            came += n;
+        _exit(0);
+    }
+    close(b);
+    usleep(100000);
+    begins();
+    SAID(close(a));
+    took("the other one reads later", 200);
+    waitpid(child, 0, 0);
+    both_ends(&a, &b);
+    fills(a);
+    SAID(linger(a, 1, 6));
+    fflush(stdout);
+    child = fork();
+    if (!child)
+        _exit(0);
+    close(a);
+    begins();
+    waitpid(child, 0, 0);
+    took("a process that ends", 0);
+    SAID(close(b));
+}
+
+static void limits(void)
+{
+    int a, b, fd[2], one = 1; /* else a segment waits for a delayed acknowledgement */
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = wakes, .sa_flags = SA_RESTART}, 0);
+    a = socket(AF_INET, SOCK_STREAM, 0);
+    limits_of("options of a stream", a);
+    close(a);
+    a = socket(AF_INET, SOCK_DGRAM, 0);
+    limits_of("options of datagrams", a);
+    close(a);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, fd);
+    limits_of("options of a pair", fd[0]);
+    limited("limits of a pair", fd[0], fd[1], SOCK_STREAM);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, fd);
+    at_least("a pair that waits for more", fd[0], fd[1], 0);
+    both_ends(&a, &b);
+    limited("limits of a connection", a, b, SOCK_STREAM);
+    both_ends(&a, &b);
+    SAID(setsockopt(a, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one));
+    at_least("a connection that waits for more", a, b, 1);
+    struct sockaddr_in of;
+    a = socket(AF_INET, SOCK_DGRAM, 0);
+    b = socket(AF_INET, SOCK_DGRAM, 0);
+    bind(b, at(&of, LOCAL, 0), sizeof of);
+    connect(a, at(&of, LOCAL, port_of(b)), sizeof of);
+    limited("limits of datagrams", a, b, SOCK_DGRAM);
+    waits_for_connections();
+    lingers();
+}
+
 int main(void)
 {
     signal(SIGPIPE, count);
@@ -372,5 +707,6 @@ int main(void)
     urgent(1);
     datagrams();
     of_messages();
+    limits();
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -20,6 +21,11 @@ struct sockaddr_storage {
     sa_family_t ss_family;
     char ss_data[26];
 } __attribute__((aligned(4)));
+
+/* on, 0 seconds: close resets the connection; else it waits so long until the peer has all. */
+struct linger {
+    int l_onoff, l_linger;
+};
 
 /* Pieces of one message. There is no control data: sendmsg refuses it (EOPNOTSUPP), recvmsg returns none. */
 struct msghdr {
@@ -59,9 +65,14 @@ struct msghdr {
 #define SO_REUSEADDR 0x4
 #define SO_KEEPALIVE 0x8
 #define SO_BROADCAST 0x20
+#define SO_LINGER 0x80 /* struct linger */
 #define SO_OOBINLINE 0x100
 #define SO_SNDBUF 0x1001
 #define SO_RCVBUF 0x1002
+#define SO_SNDLOWAT 0x1003
+#define SO_RCVLOWAT 0x1004
+#define SO_SNDTIMEO 0x1005 /* struct timeval */
+#define SO_RCVTIMEO 0x1006
 #define SO_ERROR 0x1007
 #define SO_TYPE 0x1008
 #define SOMAXCONN 128

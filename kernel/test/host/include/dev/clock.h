@@ -6,5 +6,8 @@
 
 #define CLOCK_HZ 75000000 /* cycles a second */
 
+struct user_timespec;
+
+int clock_ticks_of(const struct user_timespec *t, uint32_t *ticks);
 uint32_t clock_hz(void); /* ticks a second; 0: there are none */
 #endif
