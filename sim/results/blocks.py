@@ -7,7 +7,8 @@ measured with (commit, digest of the code, seconds) and every figure that a page
     <!-- begin BLOCK: part; part --> ... <!-- end BLOCK -->     `question`, `plot NAME`, or how a table's title begins
     <!--= BLOCK: PATH -->text<!-- -->                           a figure in prose
 
-A table of more than ten rows or 48 figures is a file below docs/tables, and a link in the page.
+A table of more than ten rows or 24 cells is a file below docs/tables, and a link in the page. The first mark of a block
+in a page is followed by what it was measured with.
 
 PATH leads to a figure of the summary: `serial[harts=1,sync=spl-optim,latency=75].measured_percent`, behind it `:N` for
 N significant digits, or `:median` to leave the interval out.
@@ -27,7 +28,7 @@ from support.cache import REPO, digest
 
 DECLARED, LEDGER = Path("docs/results.toml"), Path("docs/results.json")
 LAYOUTS = 5             # the default of a block
-FOLDED_CELLS = 48       # larger tables are files, too
+FOLDED_CELLS = 24       # larger tables are files, too
 SOURCES = ("kernel", "user", "firmware", "soc", "hw", "support")       # the sources of objects and SoC
 SUFFIXES = (".c", ".h", ".S", ".ld", ".mk", ".py", ".scala", ".toml", ".json", "Makefile")
 FRESH, STALE, CHANGED, NEVER = "fresh", "stale", "sources changed", "never measured"
@@ -234,12 +235,15 @@ def plot_file(block, plot):
 
 def put(text, block, entry, made, page):
     """A page with the block's content put between its marks. RecordError if the page has none."""
+    pattern = re.compile(MARKS.format(name=re.escape(block.name)), re.DOTALL)
+    begin = first_mark(pattern, text)
+
     def replaced(mark):
         parts = [part.strip() for part in mark["parts"].split(";")]
         content = [shown(part, block, made, page) for part in parts]
-        return "\n\n".join([mark["begin"], headed(block, entry, FRESH), *filter(None, content), mark["end"]])
-    pattern = MARKS.format(name=re.escape(block.name))
-    text, count = re.subn(pattern, replaced, text, flags=re.DOTALL)
+        head = headed(block, entry, FRESH) if mark.start() == begin else ""
+        return "\n\n".join([mark["begin"], *filter(None, [head, *content]), mark["end"]])
+    text, count = pattern.subn(replaced, text)
     if not count:
         raise record.RecordError(f"{page}: no '<!-- begin {block.name}: ... -->' and '<!-- end {block.name} -->' in it")
     return text
@@ -247,11 +251,21 @@ def put(text, block, entry, made, page):
 
 def mark(text, block, entry, how):
     """A page in which the block shows its state; its figures stay."""
+    pattern = re.compile(MARKS.format(name=re.escape(block.name)), re.DOTALL)
+    begin = first_mark(pattern, text)
+
     def replaced(found):
         content = STATE.sub("", found["content"].strip() + "\n").strip()
         head = headed(block, entry, how) if content else EMPTY.format(name=block.name)
-        return "\n\n".join([found["begin"], head, *filter(None, [content]), found["end"]])
-    return re.sub(MARKS.format(name=re.escape(block.name)), replaced, text, flags=re.DOTALL)
+        head = head if found.start() == begin or not content else ""
+        return "\n\n".join([found["begin"], *filter(None, [head, content]), found["end"]])
+    return pattern.sub(replaced, text)
+
+
+def first_mark(pattern, text):
+    """Where the block's first mark of a page is, which alone says what the block was measured with."""
+    found = pattern.search(text)
+    return found and found.start()
 
 
 def parts_of(text, block):

@@ -78,13 +78,22 @@ def test_a_page_gets_question_plot_tables_and_what_they_were_measured_with(tree)
     assert (tree / "docs/page.md").read_text() == before
 
 
-@pytest.mark.parametrize("rows, columns, linked", [(10, 4, False), (11, 1, True), (8, 6, False), (7, 7, True)])
+@pytest.mark.parametrize("rows, columns, linked", [(10, 2, False), (11, 1, True), (6, 4, False), (5, 5, True)])
 def test_a_table_that_is_long_or_wide_is_a_file(tree, rows, columns, linked):
     made = report_of()
     made.all_tables = lambda: [Table("Rows", ["x"] * columns, [["1"] * columns] * rows)]
     publish(tree, made)
     assert (f"[{rows} rows](tables/load-rows.csv)" in (tree / "docs/page.md").read_text()) == linked
     assert (tree / "docs/tables/load-rows.csv").exists() == linked
+
+
+def test_a_block_says_once_in_a_page_what_it_was_measured_with(tree):
+    path = tree / "docs/page.md"
+    path.write_text(path.read_text() + "\n<!-- begin load: Others -->\n<!-- end load -->\n")
+    block = publish(tree)
+    assert path.read_text().count("Measured by") == 1 and "### Others" in path.read_text()
+    path.write_text(blocks.mark(path.read_text(), block, blocks.ledger(tree)["load"], STALE))
+    assert path.read_text().count("**Stale.**") == 1 and "Measured by" not in path.read_text()
 
 
 def test_figures_in_prose_are_filled_in_and_kept(tree):
