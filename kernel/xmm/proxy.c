@@ -8,7 +8,7 @@
 #include "lib/printf.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
-#include "vm/shared.h"
+#include "vm/internal.h"
 #include "xmm/share.h"
 
 #define PROXY_BUCKETS 64
@@ -568,13 +568,27 @@ void xmm_complete(struct vm_object *object, int error)
     }
 }
 
+/*
+ * Pages are pushed where both objects are managed, before this node may write them: what it writes first may not be
+ * what the copy has to keep.
+ */
+static void push_nothing_here(struct vm_object *source, const struct vm_object *copy)
+{
+    vm_object_lock(source);
+    if (source->copy == copy)
+        source->copy = 0;
+    vm_object_unlock(source);
+}
+
 bool xmm_set_source(struct vm_object *copy, struct vm_object *source)
 {
     mutex_lock(&xmm_lock_proxy);
     struct proxy *x = proxy_of_object(source), *y = proxy_of_object(copy);
     bool sound = !x || !x->shared || !x->copy || x->copy == y;
-    if (x && x->shared && sound)
+    if (x && x->shared && sound) {
         x->copy = y;
+        push_nothing_here(source, copy);
+    }
     mutex_unlock(&xmm_lock_proxy);
     return sound;
 }

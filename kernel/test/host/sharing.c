@@ -34,11 +34,13 @@ int message_call(struct message *m, uint32_t ms, struct message **reply);
 
 #define NODES 4 /* 0 is the manager */
 #define SERVERS 8 /* of all nodes */
-#define THREADS (NODES + SERVERS + 1)
+#define READERS (NODES + SERVERS + 1) /* the first one of them: others use the memory on their nodes, too */
+#define THREADS (READERS + NODES)
 #define PAGES 4
 #define RW (PAGE_READ | PAGE_WRITE)
 #define SHARED_AT VM_BEGIN
 #define COPY_AT (VM_BEGIN + 64 * PAGE_SIZE)
+#define KEPT_AT (VM_BEGIN + 128 * PAGE_SIZE) /* copies that a node has of another one's, one for each way */
 #define FLIGHTS 4096
 #define WRITES 100000
 #define STEPS 200000 /* of all threads together, in a run */
@@ -53,7 +55,7 @@ static struct thread_of_test {
     bool over;
 } threads[THREADS];
 static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t passed[THREADS]; /* to each */
 static unsigned running;
 static struct proxy_list proxies_of[NODES][PROXY_BUCKETS];
 
@@ -81,9 +83,9 @@ static void let_others(unsigned own)
     while (threads[next].over)
         next = (next + 1) % THREADS;
     running = next;
-    pthread_cond_broadcast(&passed);
+    pthread_cond_signal(&passed[next]);
     while (running != own)
-        pthread_cond_wait(&passed, &baton);
+        pthread_cond_wait(&passed[own], &baton);
     become(node);
 }
 
@@ -268,16 +270,17 @@ static struct written {
     uint32_t before;
 } history[WRITES];
 
-static struct vm_map *maps[NODES];
+static struct vm_map *maps[2 * NODES]; /* of each node's thread, and of its reader */
 static struct vm_object *shared;
 static unsigned rounds, working;
 static bool is_little; /* memory */
+static bool mostly_copies, has_readers;
 
-static uint32_t *word(unsigned node, uint32_t address, unsigned rights)
+static uint32_t *word(unsigned map, uint32_t address, unsigned rights)
 {
     int error;
     uint32_t *w;
-    while (!(w = fake_access(maps[node], address, rights, &error))) { /* memory is out for a while */
+    while (!(w = fake_access(maps[map], address, rights, &error))) { /* memory is out for a while */
         CHECK(is_little && (error == -ENOMEM || error == -EIO));
         let_others(running);
     }
@@ -308,6 +311,167 @@ static void check_copy(unsigned node, uint32_t begin, uint32_t end)
     CHECK(found);
 }
 
+/* ---- Copies that tasks of other nodes have, by reference or with their source (as the original), or both. */
+
+enum way { BY_REFERENCE, WITH_SOURCE, WAYS };
+
+static struct offer { /* the newest copy on node 0, and when it was made */
+    struct vm_object *object;
+    uint32_t moment;
+} offer;
+static bool is_frozen; /* as long as it is, nodes may put the copy above their source */
+static struct kept_copy {
+    bool is_there;
+    uint32_t moment;
+} copies[NODES][WAYS];
+
+static unsigned copies_read[WAYS], copies_of_both;
+
+static uint32_t kept_at(enum way way)
+{
+    return KEPT_AT + way * 2 * PAGES * PAGE_SIZE;
+}
+
+static void offer_ends(void)
+{
+    if (offer.object)
+        vm_object_release(offer.object);
+    offer.object = 0;
+}
+
+/* Offers the copy that node 0 has just made, and lets other nodes take it while the source is frozen. */
+static void offer_copy(void)
+{
+    struct vm_inherited r;
+    struct vm_map *snapshot = vm_map_fork(maps[0]);
+    offer_ends();
+    if (!snapshot)
+        return;
+    CHECK(vm_map_next(snapshot, COPY_AT, &r) && r.object);
+    offer = (struct offer){r.object, written};
+    vm_map_release(snapshot);
+    is_frozen = true;
+    for (unsigned i = random_below(&luck, mostly_copies ? 20 * THREADS : 2); i; i--)
+        let_others(running);
+    CHECK_EQUAL(offer.moment, written);
+    is_frozen = false;
+}
+
+/*
+ * The object of that right, which is taken over, with the objects below it, asked for one by one; 0: memory is out. The
+ * calling thread is of the node that uses it.
+ */
+static struct vm_object *import_chain(struct port *p)
+{
+    struct vm_object *first = 0, *above = 0;
+    uint32_t offset = 0;
+    int error = 0;
+    for (bool fresh = true; p && fresh && !error;) {
+        struct xmm_state state;
+        struct port *below = 0;
+        error = xmm_get_state(p, &state);
+        if (!error && state.shadowed)
+            error = xmm_get_shadow(p, false, &below);
+        struct vm_object *o = error ? 0 : xmm_import(p, &state, &fresh);
+        if (!o) {
+            port_drop(p, RIGHT_SEND);
+            if (below)
+                port_drop(below, RIGHT_SEND);
+            error = -ENOMEM;
+            break;
+        }
+        if (fresh)
+            error = xmm_init(o, true);
+        if (above) {
+            CHECK(vm_object_set_shadow(above, o, offset));
+            vm_object_release(o);
+        } else {
+            first = o;
+        }
+        if (!fresh && below)
+            port_drop(below, RIGHT_SEND);
+        if (!fresh)
+            xmm_await(o);
+        above = o;
+        offset = state.shadow_offset;
+        p = below;
+    }
+    if (first)
+        xmm_complete(first, error);
+    return first;
+}
+
+/* The copy above the node's own proxy of its source, as it is distributed by the original. */
+static struct vm_object *import_with_source(struct port *p, unsigned node)
+{
+    struct xmm_state state = {.size = PAGES, .kin = vm_object_kin(shared, 0), .shadowed = 1};
+    struct vm_inherited r;
+    bool fresh;
+    struct vm_object *o = xmm_import(p, &state, &fresh);
+    CHECK(vm_map_next(maps[node], SHARED_AT, &r) && r.object);
+    if (!o) {
+        port_drop(p, RIGHT_SEND);
+    } else if (insert_above(o, r.object, fresh)) { /* or another copy is there */
+        vm_object_release(o);
+        o = 0;
+    }
+    vm_object_release(r.object);
+    return o;
+}
+
+/* A task of that node inherits the copy. */
+static void keep_copy(unsigned node, enum way way)
+{
+    uint32_t offset, at = kept_at(way), moment = offer.moment;
+    if (!offer.object || copies[node][way].is_there || (way == WITH_SOURCE && !is_frozen))
+        return;
+    become(0);
+    struct vm_object *source = way == WITH_SOURCE ? vm_object_source(offer.object, &offset) : 0;
+    struct port *p = way == BY_REFERENCE ? xmm_export(offer.object, false) : source ? xmm_export_copy(offer.object) : 0;
+    if (source)
+        vm_object_release(source);
+    become(node);
+    struct vm_object *o = !p ? 0 : way == BY_REFERENCE ? import_chain(p) : import_with_source(p, node);
+    CHECK(is_little || o || way == WITH_SOURCE);
+    if (o) {
+        const struct vm_inherited r = {at, at + PAGES * PAGE_SIZE, o, 0, RW, RW, VM_INHERIT_COPY, true, true};
+        int error = vm_map_enter(maps[node], &r);
+        CHECK(is_little || !error);
+        copies[node][way] = (struct kept_copy){!error, moment};
+        if (error)
+            vm_object_release(o);
+    }
+}
+
+static void drop_copy(unsigned node, enum way way)
+{
+    if (copies[node][way].is_there)
+        CHECK_EQUAL(vm_deallocate(maps[node], kept_at(way), PAGES * PAGE_SIZE), 0);
+    copies[node][way].is_there = false;
+}
+
+static void read_copy(unsigned node, enum way way)
+{
+    unsigned page = random_below(&luck, PAGES);
+    if (!copies[node][way].is_there)
+        return;
+    uint32_t is = *word(node, kept_at(way) + page * PAGE_SIZE, PAGE_READ), m = copies[node][way].moment;
+    CHECK_EQUAL(is, word_at(page, m));
+    copies_read[way]++;
+    copies_of_both += copies[node][!way].is_there;
+}
+
+static void use_copies(unsigned node)
+{
+    enum way way = random_below(&luck, WAYS);
+    switch (random_below(&luck, 8)) {
+    case 0: drop_copy(node, way); break;
+    case 1:
+    case 2: keep_copy(node, way); break;
+    default: read_copy(node, way);
+    }
+}
+
 /* As the original: the copy is put above its source on all nodes, while none may write. */
 static int copy_over_nodes(void)
 {
@@ -319,7 +483,9 @@ static int copy_over_nodes(void)
         CHECK(vm_map_next(maps[0], COPY_AT, &r) && r.object);
         error = xmm_insert_copy(r.object, &others);
         CHECK(others <= NODES * NODES || error == -EINVAL);
-        if (error == -EINVAL) /* no other node has had the memory yet, or it was never used */
+        if (!error)
+            offer_copy();
+        if (error == -EINVAL || error == -EOPNOTSUPP) /* no node has the memory; a node has another copy of it */
             error = 0;
         vm_object_release(r.object);
     }
@@ -354,11 +520,12 @@ _Noreturn static void stuck(void)
 }
 
 /* Makes a task with the memory on that node. */
-static void begin(unsigned node)
+static void begin(unsigned map)
 {
+    unsigned node = map % NODES;
     uint32_t at = COPY_AT;
-    maps[node] = vm_map_create();
-    CHECK_EQUAL(vm_allocate(maps[node], &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    maps[map] = vm_map_create();
+    CHECK_EQUAL(vm_allocate(maps[map], &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
     struct vm_object *o = shared;
     at = SHARED_AT;
     if (node) {
@@ -376,33 +543,40 @@ static void begin(unsigned node)
         else
             xmm_await(o);
     }
-    CHECK_EQUAL(vm_map_object(maps[node], &at, PAGES * PAGE_SIZE, VM_FIXED, o, 0, false, RW, RW, VM_INHERIT_SHARE), 0);
+    CHECK_EQUAL(vm_map_object(maps[map], &at, PAGES * PAGE_SIZE, VM_FIXED, o, 0, false, RW, RW, VM_INHERIT_SHARE), 0);
     if (node)
         vm_object_release(o);
 }
 
+static void use_page(unsigned map)
+{
+    unsigned page = random_below(&luck, PAGES), writes = random_below(&luck, 2);
+    uint32_t *w = word(map, SHARED_AT + page * PAGE_SIZE, writes ? PAGE_WRITE : PAGE_READ);
+    CHECK_EQUAL(*w, now[page]);
+    CHECK(written < WRITES);
+    if (!writes)
+        return;
+    history[written++] = (struct written){(uint16_t)page, now[page]};
+    *w = now[page] = random_next(&luck);
+}
+
 static void work(unsigned node)
 {
-    unsigned page = random_below(&luck, PAGES), writes;
-    uint32_t at = SHARED_AT + page * PAGE_SIZE;
-    switch (random_below(&luck, 40)) {
+    if (node && mostly_copies && random_below(&luck, 4)) {
+        use_copies(node);
+        return;
+    }
+    switch (random_below(&luck, mostly_copies ? 10 : 40)) {
     case 0: copy_it(node); break;
     case 1:
         if (node) {
             vm_map_release(maps[node]);
+            memset(copies[node], 0, sizeof copies[node]);
             begin(node);
         }
         break;
     case 2: fake_forget(random_next(&luck), 3); break;
-    default:
-        writes = random_below(&luck, 2);
-        uint32_t *w = word(node, at, writes ? PAGE_WRITE : PAGE_READ);
-        CHECK_EQUAL(*w, now[page]);
-        CHECK(written < WRITES);
-        if (!writes)
-            break;
-        history[written++] = (struct written){(uint16_t)page, now[page]};
-        *w = now[page] = random_next(&luck);
+    default: use_page(node);
     }
 }
 
@@ -420,7 +594,7 @@ static void *thread_main(void *arg)
     unsigned own = (unsigned)(uintptr_t)arg;
     pthread_mutex_lock(&baton);
     while (running != own)
-        pthread_cond_wait(&passed, &baton);
+        pthread_cond_wait(&passed[own], &baton);
     if (own < NODES) {
         become(own);
         begin(own);
@@ -430,9 +604,22 @@ static void *thread_main(void *arg)
                 let_others(own);
         }
         vm_map_release(maps[own]);
+        if (!own)
+            offer_ends();
         working--;
     }
-    while (own >= NODES && !all_is_done()) {
+    if (own > READERS && has_readers) {
+        unsigned reader = own - READERS + NODES;
+        become(own - READERS);
+        begin(reader);
+        for (unsigned i = 0; i < rounds; i++) {
+            use_page(reader);
+            let_others(own);
+        }
+        vm_map_release(maps[reader]);
+        working--;
+    }
+    while (own >= NODES && own < READERS && !all_is_done()) {
         if (own == NODES) { /* the work of each node's thread `xmm`, in place of the port's */
             const struct message *m = STAILQ_FIRST(&share_queue);
             become(m && m->id != XMM_BROUGHT ? m->to.port->home : 0);
@@ -451,13 +638,14 @@ static void *thread_main(void *arg)
         some |= !threads[i].over;
     for (unsigned next = own; some && threads[next].over; next = running)
         running = (next + 1) % THREADS;
-    pthread_cond_broadcast(&passed);
+    pthread_cond_signal(&passed[running]);
     pthread_mutex_unlock(&baton);
     return 0;
 }
 
-static void run(uint32_t seed, uint32_t pages, uint32_t swap)
+static void run(uint32_t seed, uint32_t pages, uint32_t swap, bool copies_too)
 {
+    mostly_copies = copies_too;
     luck = random_from(seed, 7);
     if (!written) /* once in a process: zones keep their pages */
         fake_vm_init(pages, swap);
@@ -468,16 +656,20 @@ static void run(uint32_t seed, uint32_t pages, uint32_t swap)
         up[n].first = up[n].next = down[n].first = down[n].next = 0;
     rounds = 250;
     is_little = swap;
-    working = NODES;
+    has_readers = copies_too;
+    working = has_readers ? 2 * NODES - 1 : NODES;
     written = steps = 0;
+    memset(copies, 0, sizeof copies);
     ipc_node = 0;
     shared = vm_object_create(PAGES);
     memset(now, 0, sizeof now);
     running = 0;
+    pthread_mutex_lock(&baton); /* all are there before the first one runs */
     for (unsigned i = 0; i < THREADS; i++) {
         threads[i].over = false;
         CHECK_EQUAL(pthread_create(&threads[i].thread, 0, thread_main, (void *)(uintptr_t)i), 0);
     }
+    pthread_mutex_unlock(&baton);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(threads[i].thread, 0);
     become(0);
@@ -485,10 +677,10 @@ static void run(uint32_t seed, uint32_t pages, uint32_t swap)
     CHECK_EQUAL(xmm_counts.proxies, 0);
     CHECK(is_little || !xmm_counts.errors);
     CHECK_EQUAL(messages_in_use(), 0);
-    CHECK(xmm_counts.recalled && xmm_counts.returned && written > rounds);
+    CHECK(xmm_counts.recalled && xmm_counts.returned && written > (mostly_copies ? rounds / 4 : rounds));
     struct vm_statistics v;
     vm_statistics(&v);
-    CHECK(!swap || v.pageouts);
+    CHECK(!swap || mostly_copies || v.pageouts);
     vm_object_release(shared);
     vm_check_no_leak();
 }
@@ -497,15 +689,26 @@ static void run(uint32_t seed, uint32_t pages, uint32_t swap)
     HOST_TEST(what_was_written_last_is_read_seed_##n) \
     {                                                 \
         for (unsigned i = 0; i < host_times(); i++)   \
-            run(n + 100 * i, 400, 0);                 \
+            run(n + 100 * i, 400, 0, false);          \
     }                                                 \
     HOST_TEST(with_little_memory_seed_##n)            \
     {                                                 \
         for (unsigned i = 0; i < host_times(); i++)   \
-            run(n + 100 * i, 60, 40);                 \
+            run(n + 100 * i, 60, 40, false);          \
     }
 OF_SEED(1)
 OF_SEED(2)
+
+HOST_TEST(copies_of_other_nodes_are_of_one_moment)
+{
+    for (unsigned i = 0; i < 8 * host_times(); i++)
+        run(1000 + i, 400, 0, true);
+}
+HOST_TEST(copies_of_other_nodes_with_little_memory)
+{
+    for (unsigned i = 0; i < 8 * host_times(); i++)
+        run(2000 + i, 100, 60, true);
+}
 
 /* ---- Objects that are read by reference: nodes' requests to an export, one message at a time. */
 
@@ -649,4 +852,64 @@ HOST_TEST(an_export_that_ends_while_a_page_is_read)
     port_drop(control, RIGHT_SEND);
     CHECK_EQUAL(ports_in_use(), 0);
     vm_check_no_leak();
+}
+
+/* ---- Pages of a source that are checked at a copy, of another node. */
+
+static struct vm_object *import_from(uint32_t uid, bool is_shared)
+{
+    const struct xmm_state state = {.size = PAGES, .kin = 7, .shared = is_shared};
+    bool fresh;
+    struct vm_object *o = xmm_import(port_known(0, uid), &state, &fresh);
+    CHECK(o && fresh);
+    return o;
+}
+
+/* A message of node 0 comes to the proxy of that object. */
+static void comes_for(struct vm_object *object, uint32_t id, uint32_t page)
+{
+    struct proxy *x = proxy_of_object(object);
+    struct message *m = message_alloc(id);
+    const struct xmm_data body = {.page = page, .count = 1, .rights = id == XMM_CHECKED ? 0 : PAGE_WRITE};
+    CHECK(m && (id == XMM_CHECKED || message_make_room(m, PAGE_SIZE)));
+    memcpy(m->body, &body, sizeof body);
+    m->size = sizeof body;
+    control_message(x, m);
+}
+
+/* The copy ends at any moment, with any pages being checked: the source gets each page that has come, once. */
+HOST_TEST(pages_that_are_checked_when_the_copy_ends)
+{
+    struct random r = random_from(1, 5);
+    unsigned checked_at_the_end = 0;
+    fake_vm_init(400, 0);
+    share_runs = true;
+    for (unsigned i = 0; i < 200 * host_times(); i++) {
+        bool checks[PAGES] = {false};
+        uint32_t came = xmm_counts.supplied;
+        up[1].first = up[1].next = 0;
+        become(1);
+        struct vm_object *source = import_from(40, true), *copy = import_from(41, false);
+        CHECK(vm_object_set_shadow(copy, source, 0) && xmm_set_source(copy, source));
+        for (unsigned n = 1 + random_below(&r, 3 * PAGES); n; n--) {
+            unsigned page = random_below(&r, PAGES);
+            if (!checks[page])
+                came++;
+            comes_for(checks[page] ? copy : source, checks[page] ? XMM_CHECKED : XMM_DATA_SUPPLY, page);
+            checks[page] = !checks[page];
+        }
+        for (unsigned p = 0; p < PAGES; p++)
+            checked_at_the_end += checks[p];
+        vm_object_release(copy);
+        CHECK_EQUAL(xmm_counts.supplied, came);
+        comes_for(source, XMM_DATA_SUPPLY, 0); /* it is not checked any more */
+        CHECK_EQUAL(xmm_counts.supplied, came + 1);
+        vm_object_release(source);
+        for (; up[1].first != up[1].next; up[1].first++)
+            if (up[1].flights[up[1].first % FLIGHTS].m)
+                message_free(up[1].flights[up[1].first % FLIGHTS].m);
+        CHECK_EQUAL(messages_in_use(), 0);
+        CHECK_EQUAL(xmm_counts.proxies, 0);
+    }
+    CHECK(checked_at_the_end > 100);
 }
