@@ -3,8 +3,9 @@ cycle up, with registers written meanwhile, samples, limits and ends. Each case 
 thread, then with idle cycles left out, on several threads, in another order, checked, cut by a checkpoint: all must
 give the same results.
 
-    python -m tests.system.exact_nodes --cases 1000 [--first SEED] [--kind ring|ether]
+    python -m tests.system.exact_nodes --cases 1000 [--first SEED] [--kind ring|ether] [--behind]
 
+With `--behind`, all are Ethernet wires, and frames wait for the wire while the harts sleep; else a third of these.
 A case that differs is named with its seed, and its files stay."""
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,11 +79,20 @@ def boots(kind):
         hz = 1000 if kind == "ether" else (0, 1000)[n % 2]
         made.append(Boot(kind, f"{run} hz={hz} console.baud={console} baud={line} {FEW_PAGES}", console, line,
                          n == 1))
-    if kind == "ether":     # frames as short as can be that wait for the wire, while the harts wait, too
-        made += [Boot(kind, f"run=ping count={count} ms=7 us={us} bytes={of_bytes} behind=4 start=1000 hz=5000 "
-                      f"net.mbits={mbits} console.baud={RATES[1]} {FEW_PAGES}", RATES[1], RATES[1], False, mbits)
-                 for count, us, of_bytes, mbits in ((6, 600, 400, 10), (4, 1000, 1000, 10))]
-    return made
+    return made + ([waiting(4, 6, 600, 400, 10), waiting(4, 4, 1000, 1000, 10)] if kind == "ether" else [])
+
+
+def waiting(behind, count, us, of_bytes, mbits, hz=5000):
+    """Frames, as short as can be if `behind` is 4, that wait for the wire while the harts wait, too."""
+    return Boot("ether", f"run=ping count={count} ms=7 us={us} bytes={of_bytes} behind={behind} start=1000 hz={hz} "
+                f"net.mbits={mbits} console.baud={RATES[1]} {FEW_PAGES}", RATES[1], RATES[1], False, mbits)
+
+
+@functools.cache
+def boots_behind():
+    return [boot for boot in boots("ether") if "behind=" in boot.bootargs] + [
+        waiting(19, 6, 600, 1472, 10), waiting(900, 4, 1000, 4, 10), waiting(4, 10, 300, 1472, 100),
+        waiting(1472, 8, 400, 60, 100, hz=1000)]
 
 
 def latency(choose):
@@ -99,11 +110,11 @@ class Case:
     options: list = field(default_factory=list)
 
     @classmethod
-    def of(cls, seed, kind=None):
+    def of(cls, seed, kind=None, behind=False):
         choose = random.Random(seed)
-        kind = kind or choose.choice((*KINDS, "ring"))
+        kind = "ether" if behind else kind or choose.choice((*KINDS, "ring"))
         nodes = choose.choice((2, 2, 2, 3, 4) if kind == "ring" else (2, 2, 2, 3))
-        case = cls(seed, kind, choose.choice(boots(kind)), nodes)
+        case = cls(seed, kind, choose.choice(boots_behind() if behind else boots(kind)), nodes)
         add = case.options.extend
         # Most rings end by themselves before it; for Ethernet, nearly all cycles after that would print results.
         whole = 600_000 if kind == "ring" else 600_000 if "behind" in case.boot.bootargs else 130_000
@@ -155,7 +166,7 @@ class Bench:
     def run(self, case, name, *options, restore=None, looks_on=True):
         out = self.folder / name
         shutil.rmtree(out, ignore_errors=True)
-        booted = self.folder / f"{case.kind}-{boots(case.kind).index(case.boot)}"
+        booted = self.folder / f"{case.kind}-{zlib.crc32(case.boot.bootargs.encode())}"
         booted.mkdir(exist_ok=True)
         saved = case.boot.save(booted)
         self.begin = header(saved)["cycle"]
@@ -226,13 +237,16 @@ def main():
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--behind", action="store_true", help="each frame has one that waits behind it")
     parser.add_argument("--keep-going", action="store_true", help="count cases that differ, too")
     options = parser.parse_args()
+    if options.behind and options.kind == "ring":
+        parser.error("--behind is of Ethernet wires: --kind ether, or none")
     folder, began, different = Path(tempfile.mkdtemp(prefix="exact-")), time.time(), 0
     bench = Bench(folder)
     for seed in range(options.first, options.first + options.cases):
         try:
-            bench.check(Case.of(seed, options.kind))
+            bench.check(Case.of(seed, options.kind, options.behind))
         except Different as error:
             print(error, flush=True)
             different += 1

@@ -34,3 +34,9 @@ def test_frames_that_wait_for_the_wire(tmp_path):
     skipped = bench.run(case, "skipped")
     assert sum(wire["messages"] for wire in skipped[0]["wires"] if "ether" in wire["from"]) > 5
     bench.same(case, skipped, bench.run(case, "whole", "--no-skip"))
+
+
+def test_each_case_has_frames_that_wait_if_asked_for():
+    cases = [exact_nodes.Case.of(seed, behind=True) for seed in range(40)]
+    assert all(case.kind == "ether" and " behind=" in case.boot.bootargs for case in cases)
+    assert len({case.boot for case in cases}) == len(exact_nodes.boots_behind()) > 4
