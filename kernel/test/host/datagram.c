@@ -293,6 +293,17 @@ static struct kept *fitting(uint32_t laddr, uint32_t lport, uint32_t faddr, uint
     return best;
 }
 
+/* poll says readable exactly if a read would not wait, and writable always: a datagram waits for nothing. */
+static void poll_is_true(struct file *f)
+{
+    struct transfer t = {.at = USER_AT, .left = sizeof user};
+    struct ends from;
+    bool error = datagram_ops.poll(f, 0) & USER_POLLERR; /* a look would take it */
+    int now = datagram_ops.poll(f, USER_POLLIN | USER_POLLOUT);
+    CHECK(now & USER_POLLOUT);
+    CHECK_EQUAL(!!(now & USER_POLLIN), error || datagram_receive(f->data, &t, &from, false, true) != -EAGAIN);
+}
+
 static void take_one(struct kept *k)
 {
     struct ends from;
@@ -327,6 +338,8 @@ static void connect_one(struct kept *k)
 static void model_step(uint32_t number)
 {
     struct kept *k = &kept[random_below(&dice, SOCKETS)];
+    if (k->file.data)
+        poll_is_true(&k->file);
     switch (random_below(&dice, 12)) {
     case 0:
         if (k->file.data)
@@ -553,6 +566,7 @@ HOST_TEST(a_read_waits_for_a_datagram_the_end_or_a_signal)
     waiting.flags = 0;
     sleeps = receiving_ends;
     CHECK_EQUAL(read_some(4), 0);
+    poll_is_true(&waiting);
     one_comes();
     CHECK_EQUAL(net_counts().udp_full, 1);
     datagram_ops.close(&waiting);

@@ -429,6 +429,58 @@ HOST_TEST(datagrams_wait_for_their_reader)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
+static void knows_peer(uint8_t *frame)
+{
+    begin();
+    input(frame, arp_frame(frame, 1, PEER_IP, OUR_IP));
+    forget();
+}
+
+/* Headers that state every length around what there is: what fits to the byte is taken, a byte more is bad. */
+HOST_TEST(lengths_that_headers_state_count_to_the_byte)
+{
+    begin();
+    static struct udp_port port = {.port = 9, .queue = IFQUEUE("lengths", 3)};
+    udp_bind(&port);
+    uint8_t frame[100] __attribute__((aligned(8)));
+    uint8_t *ip = frame + ETHER_HEADER, *udp = ip + IP_HEADER;
+    for (uint32_t room = 0; room <= 40; room++) /* bytes behind the header of IP */
+        for (uint32_t stated = 0; stated <= room + 9; stated++) {
+            echo_frame(frame, 1, 40, 0);
+            ip[9] = IPPROTO_UDP;
+            put16(ip + 2, IP_HEADER + room);
+            put16(ip + 10, 0);
+            put16(ip + 10, in_cksum(ip, IP_HEADER, 0));
+            put16(udp + 2, 9);
+            put16(udp + 4, stated);
+            put16(udp + 6, 0); /* no checksum */
+            uint32_t bad = net_counts().udp_bad;
+            input(frame, ETHER_HEADER + IP_HEADER + room);
+            bool good = stated >= 8 && stated <= room;
+            CHECK_EQUAL(net_counts().udp_bad - bad, !good);
+            struct mbuf *m = IF_DEQUEUE(&port.queue);
+            CHECK_EQUAL(m != 0, good);
+            if (m) {
+                CHECK_EQUAL(m->m_len, stated - 8);
+                m_free(m);
+            }
+        }
+    knows_peer(frame);
+    for (uint32_t bytes = 0; bytes < 3; bytes++) {
+        input(frame, echo_frame(frame, bytes, bytes, 0));
+        CHECK_EQUAL(sent_count, 1);
+        CHECK_EQUAL(sent[0]->m_len, ETHER_HEADER + IP_HEADER + 8 + bytes);
+        forget();
+    }
+    for (uint32_t bytes = IP_MTU - IP_HEADER - 10; bytes < IP_MTU - IP_HEADER - 5; bytes++) {
+        CHECK_EQUAL(icmp_ask(PEER_IP, 1, bytes), bytes + IP_HEADER + 8 <= IP_MTU);
+        CHECK_EQUAL(sent_count, bytes + IP_HEADER + 8 <= IP_MTU);
+        forget();
+    }
+    arp_forget();
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
 /*
  * Good frames with some bytes changed, and random frames, of any length: mostly with the checksums corrected.
  */
@@ -499,13 +551,6 @@ static uint32_t echo_datagram(uint8_t *frame, uint32_t number, uint32_t bytes)
     echo_frame(frame, number & 0xffff, bytes, 0);
     put16(frame + ETHER_HEADER + 4, number);
     return 8 + bytes;
-}
-
-static void knows_peer(uint8_t *frame)
-{
-    begin();
-    input(frame, arp_frame(frame, 1, PEER_IP, OUR_IP));
-    forget();
 }
 
 #define WHOLE_MOST (ETHER_HEADER + IP_MOST + 1)
