@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fs/ext2.h"
+#include "fs/ext2_jbd.h"
 #include "fs/namecache.h"
 #include "fs/vfs.h"
 #include "lib/minmax.h"

@@ -744,6 +744,60 @@ HOST_TEST(metadata_of_each_kind_that_are_contents_by_now_do_not_come_back)
 }
 
 /*
+ * With a journal: metadata that look like the log's own blocks are after a crash what they were, whether e2fsck or this
+ * kernel replays the log.
+ */
+HOST_TEST(metadata_that_look_like_the_log_come_back_as_they_were)
+{
+    for (unsigned by = 0; by < 2; by++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            enum { LOOKS = JBD_REVOKE + 2 };
+            struct vnode *root;
+            static uint8_t was[LOOKS][1024];
+            uint32_t first;
+            with_a_journal();
+            features = "none,filetype,sparse_super,has_journal -J size=1";
+            begin(2304, "-b 1024 -I 128 -N 256", 80, 20, by);
+            root = vfs_root();
+            struct ext2 *fs = EXT2(root->mount);
+            CHECK(fs->log);
+            first = fs->super.blocks - 100;
+            CHECK_EQUAL(ext2_begin(fs), 0);
+            for (uint32_t type = 0; type < LOOKS; type++) { /* a header of each type, and magic numbers alone */
+                uint32_t *words = (uint32_t *)was[type];
+                for (uint32_t i = 0; i < 256; i++)
+                    words[i] = jbd_big(i % 3 || type == LOOKS - 1 ? JBD_MAGIC : i / 3 + type);
+                *(struct jbd_header *)words = (struct jbd_header){jbd_big(JBD_MAGIC), jbd_big(type), jbd_big(2)};
+                if (type % 2) /* freed and used again in one transaction: its freeing does not count */
+                    ext2_forget_meta(fs, first + type);
+                struct buf *bp = ext2_getblk(fs, first + type);
+                memcpy(bp->data, words, 1024);
+                bp->flags |= B_VALID;
+                CHECK_EQUAL(ext2_meta(fs, bp, false), 0);
+            }
+            ext2_end(fs);
+            CHECK_EQUAL(vfs_fsync(root), 0);
+            vrele(root);
+            memset(disk + first * 1024, 'y', sizeof was); /* not in place yet */
+            write_image();
+            if (by) {
+                crash_and_mount();
+            } else {
+                shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]", image);
+                read_image();
+            }
+            for (uint32_t type = 0; type < LOOKS; type++)
+                CHECK(!memcmp(disk + (first + type) * 1024, was[type], 1024));
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
+}
+
+/*
  * A directory with a hash tree is changed, and another file's fsync commits the change, including the tree's removal.
  */
 HOST_TEST(an_index_ends_with_the_change_of_its_directory)
