@@ -36,7 +36,7 @@ OWN := $(filter-out %/lib/stdio.c %/lib/strtod.c,$(USER_LIB_SOURCES)) $(wildcard
 OBJECTS := $(OWN:$(USERLAND)/lib/%.c=$(OUT)/objects/%.o) $(MUSL_SOURCES:$(MUSL)/%.c=$(OUT)/objects/musl/%.o)
 INCLUDES := -iquote $(USERLAND)/.. -isystem $(OUT)/include -isystem $(PICOLIBC)/include
 MUSL_CFLAGS := -std=gnu11 -w -D_DEFAULT_SOURCE -include $(USERLAND)/lib/musl/musl.h -iquote $(USERLAND)/lib/musl \
-    -I$(MUSL)/src/internal $(INCLUDES)
+    -I$(MUSL)/src/internal -I$(MUSL)/src/network $(INCLUDES)
 
 .PHONY: all
 all: $(OUT)/libuser.a $(OUT)/libc.a $(OUT)/crt0.o $(OUT)/user.ld $(OUT)/include $(OUT)/cc

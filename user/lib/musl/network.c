@@ -3,7 +3,7 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "../network/lookup.h"
+#include "lookup.h"
 #include "stdio_impl.h"
 
 static const struct {
