@@ -1,6 +1,7 @@
 """MPD on the host: the verification suite, that the compiler handles any text, its code for operations,
 the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs."""
 
+import ast
 import contextlib
 import os
 import random
@@ -8,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from sim.images import mpd, vsuite
 from support.cache import REPO
 from tests.limited import run_limited
 from user.mpd.compiler import CompileError, compile_text
+from user.mpd.compiler.check import Checker
 
 SLICE = REPO / "docs/examples/slice.mpd"
 MUTANTS = int(os.environ.get("MPD_MUTANTS", 1000))
@@ -78,6 +81,14 @@ def test_memory_of_messages_between_threads_is_taken_again(tmp_path):
         assert running.stdout and running.stdout.readline() == "200000\n"
         most = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{running.pid}/status").read_text())
     assert running.returncode == 0 and most and int(most[1]) < 5_000, most      # 200,000 blocks are 19,000
+
+
+@pytest.mark.parametrize("name", ["meetings", "lives"])
+def test_processes_of_several_threads_meet_and_end(name):
+    program = mpd.build_mpd(REPO / f"user/mpd/programs/{name}.mpd", host=True, threads=4)
+    for _ in range(5):
+        done = run_limited([program], 20, capture_output=True, text=True)
+        assert (done.stdout, done.stderr, done.returncode) == ("wrong 0\n", "", 0), done
 
 
 def free_ports(count):
@@ -324,6 +335,70 @@ def test_processes_and_virtual_machines_that_end_lose_no_invocation(tmp_path, ho
     assert (done.stdout, done.stderr) == ("main 1\nnear 2\n" + printed, said), done
 
 
+# Of a program with the type `far` and its virtual machine m: a statement, and what is said.
+FAR = """resource far
+  type link = ptr int
+  op take(link p), more(cap far f), none(), each[2]()
+body far()
+  proc take(p) { }
+  proc more(f) { cap vm m = create vm() on 1 }
+  proc none() { }
+  process serves { in each[1]() -> skip [] each[2]() -> skip ni }
+end
+resource main()
+  import far
+  cap vm m = create vm() on 1, more; cap far f = create far() on m; ptr int p
+  STATEMENT
+end
+"""
+SAID_OF_FAR = [
+    ("p = new(int); f.take(p)",
+     "far.mpd:13:19: pointers, files and parameters by reference do not go to another virtual machine"),
+    ("f.more(f)", "far.mpd:6:29: only the first virtual machine can create others"),
+    ("for [i = 1 to 32] more = create vm() on 1", "far.mpd:13:28: there are too many virtual machines"),
+    ("f.each[1]()", "far.mpd:13:5: arrays of operations stay in their virtual machine"),
+    ("destroy m; destroy m", "far.mpd:13:14: this virtual machine has ended already"),
+    ("locate(64, \"10.0.0.1\")",
+     "far.mpd:13:3: a node's number is 0 to 63, its place an address of up to 31 characters"),
+    ("more = create vm() on 64", "far.mpd:13:10: a node's number is 0 to 63"),
+    ("more = create vm() on \"nowhere\"",
+     "far.mpd:13:10: this is no place of a virtual machine: an address, perhaps with a port, 10.0.0.3:7039"),
+]
+
+
+@pytest.mark.parametrize("statement, said", SAID_OF_FAR, ids=range(len(SAID_OF_FAR)))
+def test_errors_of_virtual_machines(tmp_path, statement, said):
+    source = tmp_path / "far.mpd"
+    source.write_text(FAR.replace("STATEMENT", statement))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 1) as (running, environment):
+        done = run_limited([program], 20, capture_output=True, text=True, env=environment)
+        there = running[0].communicate(timeout=60)[1]
+    assert f"{said}\n" in (done.stderr, there) and done.returncode == 1, (done, there)
+
+
+def test_a_program_that_is_lost_ends_its_virtual_machines(tmp_path):
+    source = tmp_path / "waits.mpd"
+    source.write_text(WAITS.replace("WAIT", "P(never)").replace("ENDS", CALLS.replace("f.wait()", "nap(60000)")))
+    program = mpd.build_mpd(source, host=True)
+    with managers(program, 1) as (running, environment):
+        with subprocess.Popen([program], stdout=subprocess.PIPE, text=True, env=environment) as main:
+            assert main.stdout and main.stdout.readline() == "waits\n"
+            main.kill()
+        assert running[0].communicate(timeout=60)[1] == (
+            "mpd: the first virtual machine has ended, or is out of reach\n")
+        port = running[0].args[2]
+        with socket.create_server(("", int(port))):
+            done = run_limited([program, "mpdx", port], 20, capture_output=True, text=True)
+    assert done.stderr == "mpd: another program has the execution manager's port\n" and done.returncode == 1
+
+
+def test_a_number_of_threads_that_cannot_be():
+    program = mpd.build_mpd(SLICE, host=True, threads=4)
+    done = run_limited([program], 20, capture_output=True, text=True, env=os.environ | {"MPD_PARALLEL": "0"})
+    assert done.stderr == "mpd: MPD_PARALLEL is a number of threads, 1 to 64\n" and done.returncode == 1
+
+
 def test_virtual_machines_run_one_program(tmp_path):
     source = tmp_path / "waits.mpd"
     source.write_text(WAITS.replace("WAIT", "P(never)").replace("ENDS", CALLS))
@@ -344,6 +419,40 @@ def test_the_suite_is_as_wide_as_the_language():
     text = " ".join(case.source for case in cases if case.refused is None)
     words = set(re.findall(r'"([a-z]+)"', (REPO / "user/mpd/compiler/grammar.lark").read_text()))
     assert not {word for word in words if not re.search(rf"\b{word}\b", text)} - {"any"}
+
+
+def test_each_mistake_that_the_compiler_tells_is_made_in_the_suite(monkeypatch):
+    checked, told = sys.modules[Checker.__module__], set()
+    wrong = Checker.wrong
+
+    def noted(self, at, what):
+        told.add(sys._getframe(1).f_lineno)
+        wrong(self, at, what)
+
+    monkeypatch.setattr(Checker, "wrong", noted)
+    for case in vsuite.cases():
+        if case.refused is not None:
+            with pytest.raises(CompileError):
+                vsuite.compiled(case)
+    calls = [one for one in ast.walk(ast.parse(Path(checked.__file__).read_text())) if isinstance(one, ast.Call)
+             and isinstance(one.func, ast.Attribute) and one.func.attr == "wrong"]
+    assert len(calls) > 150
+    assert not [ast.unparse(one) for one in calls if not told & set(range(one.lineno, one.end_lineno + 1))]
+
+
+def test_each_error_that_the_run_time_system_tells_is_made_in_a_test():
+    text = "".join(path.read_text() for path in sorted(mpd.RUN_TIME.glob("*.[ch]")))
+    messages = set(re.findall(r'mpd_error\([^;]*?"((?:[^"\\]|\\.)*)"', text)) - {
+        # Of memory, threads and sockets that the system refuses, and of messages that no program sends.
+        "there is no memory left", "there is no memory left for a process", "there is no memory left for a message",
+        "a thread cannot be made", "there are no sockets here: the kernel has no network",
+        "there is no room for another virtual machine", "a message of another virtual machine ends too early",
+        "a string of another virtual machine is too long", "an answer of another virtual machine is to nothing",
+        "a message is for a virtual machine that does not exist", "a message of another virtual machine is too long",
+        # By cstest: no program in MPD does it.
+        "a process returns from its first procedure", "a process's stack is overwritten"}
+    tests = Path(__file__).read_text() + "".join(path.read_text() for path in vsuite.FOLDER.glob("*.txt"))
+    assert len(messages) > 40 and not [one for one in messages if one not in tests]
 
 
 def mutated(draw, text):

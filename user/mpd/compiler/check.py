@@ -622,8 +622,6 @@ class Checker:
             if one.name is None:
                 self.wrong(one.at, "this field has no name, or no type")
                 continue
-            if one.mode != "val":
-                self.wrong(one.at, "a field has no mode")
             if one.name.text in names:
                 self.wrong(one.name.at, f"there are two fields '{one.name.text}'")
             names.add(one.name.text)
@@ -808,8 +806,6 @@ class Checker:
             self.declare_variable(one)
         assert one.symbol
         of = one.symbol.type
-        if one.constant and one.value is None:
-            self.wrong(one.at, f"constant '{one.name.text}' has no value")
         if one.value is not None:
             value = one.value.type or self.expr(one.value)
             if not assignable(of, value):
@@ -1032,17 +1028,15 @@ class Checker:
         if isinstance(e, tree.Use):
             e.symbol = self.find(e.name)
             return e.symbol
-        if isinstance(e, tree.Field) and isinstance(e.of, tree.Use):
-            component = self.scope.find(e.of.name.text)
-            if component is None:
-                self.find(e.of.name)
-                return None
-            if component.kind not in ("resource", "global"):
-                self.wrong(e.of.at, f"'{component.name}' is no component")
-                return None
-            return self.component_symbol(component, e)
-        self.wrong(e.at, "a name stands here")
-        return None
+        assert isinstance(e, tree.Field) and isinstance(e.of, tree.Use)
+        component = self.scope.find(e.of.name.text)
+        if component is None:
+            self.find(e.of.name)
+            return None
+        if component.kind not in ("resource", "global"):
+            self.wrong(e.of.at, f"'{component.name}' is no component")
+            return None
+        return self.component_symbol(component, e)
 
     def component_symbol(self, component: Symbol, e: tree.Field) -> Symbol | None:
         assert component.resource
@@ -1126,9 +1120,7 @@ class Checker:
         op, signature = self.target(e, "input")
         if op is None:
             return op, signature
-        if op.resource is not self.resource and op.resource.kind != "global":
-            self.wrong(e.at, f"'{op.name.text}' is an operation of '{op.resource.name.text}', which serves it itself")
-        elif op.implemented in ("proc", "external"):
+        if op.implemented in ("proc", "external"):
             self.wrong(e.at, f"'{op.name.text}' has its code already")
         else:
             op.implemented = "in"

@@ -1151,7 +1151,8 @@ class Emitter:
         resource, number = e.resource, self.fresh()
         name = resource.name.text
         if name == "vm" and e.on is not None:
-            where = self.text(e.on) if isinstance(e.on.type, String) else f"mpd_place_of_node({self.value(e.on)})"
+            where = self.text(e.on) if isinstance(e.on.type, String) else \
+                f"mpd_place_of_node({self.value(e.on)}, {self.place(e.at)})"
             return f"mpd_create_vm({where}, {self.place(e.at)})"
         signature = self.creation(resource)
         on = e.on

@@ -63,7 +63,7 @@ FUNCTIONS = {
     "where": Function(("file",), INT, "mpd_where!"),
     "new": Function(("type",), "pointer"),
     "free": Function(("pointer",), None),
-    "locate": Function(("int", "string"), None, "mpd_locate"),
+    "locate": Function(("int", "string"), None, "mpd_locate!"),
     "myresource": Function((), "resource"),
     "chars": Function(("basic",), "chars"),
     "myvm": Function((), "vm", "mpd_my_vm"),

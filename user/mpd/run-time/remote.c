@@ -1231,18 +1231,18 @@ static const struct mpd_remote hooks = {remote_invoke,  remote_wait,    look,   
 
 /* Virtual machines. */
 
-void mpd_locate(mpd_int node, struct mpd_text place)
+void mpd_locate(mpd_int node, struct mpd_text place, const char *location)
 {
     if (node < 0 || node >= MOST_NODES || (size_t)place.length >= sizeof places[0])
-        mpd_error(mpd_location, "a node's number is 0 to 63, its place an address of up to 31 characters");
+        mpd_error(location, "a node's number is 0 to 63, its place an address of up to 31 characters");
     memcpy(places[node], place.data, (size_t)place.length);
     places[node][place.length] = 0;
 }
 
-struct mpd_text mpd_place_of_node(mpd_int node)
+struct mpd_text mpd_place_of_node(mpd_int node, const char *location)
 {
     if (node < 0 || node >= MOST_NODES)
-        mpd_error(mpd_location, "a node's number is 0 to 63");
+        mpd_error(location, "a node's number is 0 to 63");
     if (!places[node][0]) {
         char name[24];
         snprintf(name, sizeof name, "MPD_NODE_%d", (int)node);

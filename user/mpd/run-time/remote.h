@@ -35,7 +35,7 @@ struct mpd_resource {
 };
 
 struct mpd_rcap mpd_create_vm(struct mpd_text place, const char *location);
-struct mpd_text mpd_place_of_node(mpd_int node);
+struct mpd_text mpd_place_of_node(mpd_int node, const char *location);
 struct mpd_rcap mpd_create_on(void *block, const struct mpd_resource *resource, struct mpd_rcap vm,
                               const char *location);
 /* For an input statement: brings copies of what waits at an operation of another virtual machine into the queue of what
@@ -44,7 +44,7 @@ void mpd_refresh(struct mpd_cap cap, const char *location);
 bool mpd_claim(struct mpd_invocation **chosen, const char *location);
 struct mpd_rcap mpd_my_vm(void);
 mpd_int mpd_my_machine(void);
-void mpd_locate(mpd_int node, struct mpd_text place);
+void mpd_locate(mpd_int node, struct mpd_text place, const char *location);
 void mpd_execution_manager(int argc, char **argv);
 
 /* The program. */
