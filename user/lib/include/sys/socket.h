@@ -19,7 +19,7 @@ struct sockaddr {
 /* Room for an address of any family. */
 struct sockaddr_storage {
     sa_family_t ss_family;
-    char ss_data[26];
+    char ss_data[126];
 } __attribute__((aligned(4)));
 
 /* on, 0 seconds: close resets the connection; else it waits so long until the peer has all. */
@@ -43,6 +43,7 @@ struct msghdr {
 #define AF_LOCAL AF_UNIX
 #define AF_INET 2
 #define AF_INET6 10 /* for programs that ask for it: EAFNOSUPPORT */
+#define PF_UNSPEC AF_UNSPEC
 #define PF_UNIX AF_UNIX
 #define PF_LOCAL AF_LOCAL
 #define PF_INET AF_INET

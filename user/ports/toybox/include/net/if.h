@@ -1,1 +1,0 @@
-/* Interfaces have no names. */
