@@ -244,17 +244,23 @@ def _configure(port: Port, cc: Path, folder: Path, out: Path):
     shutil.rmtree(host)
 
 
+def _rewrite(port: Port, folder: Path):
+    """Mends a copy of a port's sources; ProgramError if one of them has not, once, what is rewritten."""
+    for change in port.rewrites:
+        path = folder / change["file"]
+        text = path.read_bytes().decode(errors="surrogateescape")
+        if text.count(change["old"]) != 1:
+            raise ProgramError(f"{port.name}: {change['file']} has not once what is rewritten: see ports.toml")
+        path.write_bytes(text.replace(change["old"], change["new"]).encode(errors="surrogateescape"))
+
+
 def _toybox(port: Port, cc: Path, folder: Path, out: Path):
     """By its own scripts, in a copy, as they write beside the sources; its Linux headers are in ports/."""
     work, ours = out / "work", USER / "ports" / port.name
     shutil.copytree(folder, work)
     for path in ours.glob("*.c"):
         shutil.copy(path, work / "lib")
-    for change in port.rewrites:
-        path = work / change["file"]
-        if path.read_text().count(change["old"]) != 1:
-            raise ProgramError(f"{port.name}: {change['file']} has not once what is rewritten: see ports.toml")
-        path.write_text(path.read_text().replace(change["old"], change["new"]))
+    _rewrite(port, work)
     options = "toybox", "toybox_float", "toybox_help", "toybox_help_dashdash"
     wanted = [name.upper() for name in (*port.commands, *options)]
     (work / "wanted").write_text("".join(f"CONFIG_{name}=y\n" for name in wanted))
@@ -271,15 +277,20 @@ def _toybox(port: Port, cc: Path, folder: Path, out: Path):
 
 def build_port(port: Port) -> Path:
     """The program of a port, built from its unmodified sources; beside it NAME.elf."""
-    lib, folder = library(), sources(port)
+    lib, upstream = library(), sources(port)
 
     def build(out: Path):
+        folder = upstream
         if port.configure is not None:
             _configure(port, lib / "cc", folder, out)
             return
         if port.commands:
             _toybox(port, lib / "cc", folder, out)
             return
+        if port.rewrites:
+            folder = out / "mended"
+            shutil.copytree(upstream, folder, symlinks=True)
+            _rewrite(port, folder)
         files = sorted({path for pattern in port.sources for path in folder.glob(pattern)
                         if not any(fnmatch.fnmatch(str(path.relative_to(folder)), without)
                                    for without in port.without)}) + [USER / "ports" / name for name in port.own]
@@ -289,12 +300,15 @@ def build_port(port: Port) -> Path:
             (written / name).write_text(text)
         _compile(lib / "cc", files, folder, [*port.cflags, f"-I{written}", "-w"], out, port.name)
         shutil.rmtree(written)
+        if port.rewrites:
+            shutil.rmtree(folder)
 
     own: dict[str, Input] = {f"own {name}": USER / "ports" / name for name in port.own}
     if port.commands:
         own |= {"own": USER / "ports" / port.name, "script": inspect.getsource(_toybox)}
     inputs: dict[str, Input] = {"library": lib.name, "port": repr(port), **own,
-                                "how": inspect.getsource(_compile) + inspect.getsource(_configure)}
+                                "how": inspect.getsource(_compile) + inspect.getsource(_configure) +
+                                inspect.getsource(_rewrite)}
     return cached("program-port", inputs, build) / port.name
 
 
