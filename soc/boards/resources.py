@@ -25,18 +25,11 @@ Made by `python -m soc.boards.resources` from the records of builds that `make b
 `build/boards/records`, in place of what the page had of the same builds; do not edit.
 [soc/README.md](../soc/README.md) says how a bitstream is made.
 
-LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is what
-nextpnr says that the system's clock can do, in MHz of what it has to, or another clock where that is missed; a build
-that misses a clock has no bitstream. *Room* is said of what has been packed, not placed and routed: its cells fit, its
-wires and clocks have not been tried. *Not routed* is where nextpnr was stopped, as wires stayed in conflict. Times are
-processor seconds of yosys and nextpnr, memory is the more of the two's peaks. *&mfs* is ABC9's last step, left out
-where it took over twenty minutes (`mfs` in soc/boards/catalog.py). A row is of the SoC as it was when that was
-built: building it again makes it new."""
-MEASURES = """The catalog's build, and the same without one thing or with another.
-`apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
-as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
-the PIC's accounting. `placer=heap`, `router=router2`: nextpnr's own choices. `small`: area comes before clock rate.
-`prediction=none`, `tlb_entries=2`: harts that do not predict branches, or have half the entries in their TLBs."""
+LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is the
+clock that nextpnr says, and the one required, in MHz; a build that misses one has no bitstream. *Room*: the cells fit,
+placing and routing has not been tried. *Not routed*: nextpnr was stopped. Times are processor seconds of yosys and
+nextpnr. *&mfs* is ABC9's last step (`mfs` in soc/boards/catalog.py). A row is of the SoC as it was when it was built."""
+MEASURES = """The catalog's build, and the same with another option ([soc/README.md](../soc/README.md#bitstreams))."""
 BUILDS, PATHS, TUNINGS, CORES, TOOLS = (
     "Builds", "Longest paths", "What each measure gives", "By core", "Made with")      # the page's headings
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
