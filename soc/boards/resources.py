@@ -28,8 +28,9 @@ Made by `python -m soc.boards.resources` from the records of builds that `make b
 LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is the
 clock that nextpnr says, and the one required, in MHz; a build that misses one has no bitstream. *Room*: the cells fit,
 placing and routing has not been tried. *Not routed*: nextpnr was stopped. Times are processor seconds of yosys and
-nextpnr. *&mfs* is ABC9's last step (`mfs` in soc/boards/catalog.py). A row is of the SoC as it was when it was built."""
-MEASURES = """The catalog's build, and the same with another option ([soc/README.md](../soc/README.md#bitstreams))."""
+nextpnr. *&mfs* is ABC9's last step (`mfs` in soc/boards/catalog.py). A row is of the SoC at the time of its build."""
+MEASURES = """The catalog's build, and the same with another option
+([soc/README.md](../soc/README.md#bitstreams))."""
 BUILDS, PATHS, TUNINGS, CORES, TOOLS = (
     "Builds", "Longest paths", "What each measure gives", "By core", "Made with")      # the page's headings
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
