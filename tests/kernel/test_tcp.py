@@ -81,10 +81,10 @@ NAMES = {
 
 
 def test_names_are_found_in_files_and_by_a_server_that_may_be_late_wrong_or_dead(tmp_path):
-    program = build_program([Path(__file__).parent / "programs/names.c"])
-    run = booted(tmp_path, "cli-optim", "connection", 1, "names root=disk0", {"names": program}, "--disk",
+    program = build_program([Path(__file__).parent / "programs/resolver.c"])
+    run = booted(tmp_path, "cli-optim", "connection", 1, "resolver root=disk0", {"resolver": program}, "--disk",
                  f"{ext2_image(NAMES, 512, 32)},profile=fast")
-    assert run.status == 0 and run.result("names")["wrong"] == 0, run.report()
+    assert run.status == 0 and run.result("resolver")["wrong"] == 0, run.report()
 
 
 @pytest.mark.parametrize("sync, kernel, harts", CASES)

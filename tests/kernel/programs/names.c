@@ -1,249 +1,321 @@
 /*
- * Names of hosts and services by every way there is: numbers, /etc/hosts, /etc/services, and a name server, which a
- * child of it is at 127.0.0.1: one that answers, answers late, wrongly, with damaged messages, or not at all.
- *
- *   @names wrong=...
+ * names FOLDER PROCESSES OPERATIONS SEED: processes make, link, rename and remove names at random, each in a folder of
+ * its own beside a model of the results, error by error, and between these all in one folder, where only impossible
+ * results are wrong. On any POSIX system with Linux's errors. Prints "names: N operations, 0 failed".
  */
-#include <arpa/inet.h>
-#include <arpa/nameser.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <signal.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static unsigned wrong;
+#define NAMES 3
+#define DEPTH 3
+#define NODES 512
 
-static void expect(const char *what, long got, long wanted)
+/* The model: names of a folder lead to nodes. */
+struct node {
+    int is_folder, links, serial;
+    struct node *in, *at[NAMES]; /* of a folder: the one above it, and what is in it */
+};
+
+struct path {
+    int length, name[DEPTH];
+    char text[32];
+};
+
+static struct node nodes[NODES], *root;
+static uint32_t state;
+static int used, failed;
+
+static uint32_t below(uint32_t n)
 {
-    if (got == wanted)
-        return;
-    wrong++;
-    printf("%s: %ld, not %ld\n", what, got, wanted);
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % n;
 }
 
-static void expect_text(const char *what, const char *got, const char *wanted)
+static struct node *new_node(int is_folder, struct node *in)
 {
-    if (got && !strcmp(got, wanted))
-        return;
-    wrong++;
-    printf("%s: %s, not %s\n", what, got ? got : "nothing", wanted);
-}
-
-/* The name server. */
-
-static uint8_t answer[512];
-static size_t length;
-
-static void put(const void *of, size_t size)
-{
-    memcpy(answer + length, of, size);
-    length += size;
-}
-
-static void put16(unsigned value)
-{
-    put((uint8_t[]){value >> 8, value}, 2);
-}
-
-/* A record of the name that is asked for, or of the one at `at` of the message. */
-static void record(unsigned at, unsigned type, const void *data, unsigned size)
-{
-    put16(0xc000 | at);
-    put16(type);
-    put16(ns_c_in);
-    put((uint8_t[4]){0, 0, 0, 60}, 4);
-    put16(size);
-    put(data, size);
-    answer[7]++;
-}
-
-static void address(unsigned at, unsigned last)
-{
-    record(at, ns_t_a, (uint8_t[]){10, 1, 2, last}, 4);
-}
-
-static int is(const char *name)
-{
-    return !memcmp(answer + 13, name, strlen(name)) && answer[12] == strlen(name);
-}
-
-/* Answers the question of `size` bytes in `answer`; returns 0 if it does not. */
-static int answers(size_t size, unsigned asked)
-{
-    unsigned type = answer[size - 3];
-    length = size;
-    answer[2] |= 0x80;
-    if (is("none"))
-        answer[3] |= 3;
-    else if (is("broken"))
-        answer[3] |= 2;
-    else if (is("dead") || (is("late") && asked < 2))
-        return 0;
-    else if (type != ns_t_a || is("empty"))
-        return 1;
-    else if (is("alias")) {
-        record(12, ns_t_cname, "\3one\4test", 10);
-        address((unsigned)length - 10, 1);
-    } else if (is("loop")) { /* a name that points at itself */
-        unsigned at = (unsigned)length + 12;
-        record(12, ns_t_cname, (uint8_t[]){(uint8_t)(0xc0 | at >> 8), (uint8_t)at}, 2);
-        address(12, 1);
-    } else if (is("cut")) { /* a record a byte longer than the message */
-        address(12, 1);
-        address(12, 2);
-        length--;
-    } else if (is("short")) /* an address of three bytes */
-        record(12, ns_t_a, "\12\1\2", 3);
-    else if (is("many"))
-        for (unsigned i = 1; i <= 25; i++)
-            address(12, i);
-    else {
-        address(12, 1);
-        if (is("two"))
-            address(12, 2);
+    for (int tries = 0; tries < NODES; tries++) {
+        struct node *n = &nodes[used++ % NODES];
+        if (n->links)
+            continue;
+        *n = (struct node){is_folder, 1, used, in, {0}};
+        return n;
     }
+    exit(3);
+}
+
+static struct path any_path(void)
+{
+    struct path p = {.length = 1 + (int)below(DEPTH)};
+    for (int i = 0; i < p.length; i++) {
+        p.name[i] = (int)below(NAMES);
+        sprintf(p.text + strlen(p.text), "%s%c", i ? "/" : "", 'a' + p.name[i]);
+    }
+    return p;
+}
+
+/* The folder of a path's last name; 0, with *error. */
+static struct node *folder_of(const struct path *p, int *error)
+{
+    struct node *n = root;
+    for (int i = 0; i + 1 < p->length; i++) {
+        n = n->at[p->name[i]];
+        *error = !n ? ENOENT : !n->is_folder ? ENOTDIR : 0;
+        if (*error)
+            return 0;
+    }
+    *error = 0;
+    return n;
+}
+
+static struct node **place(struct node *folder, const struct path *p)
+{
+    return &folder->at[p->name[p->length - 1]];
+}
+
+static int is_empty(const struct node *n)
+{
+    for (int i = 0; i < NAMES; i++)
+        if (n->at[i])
+            return 0;
     return 1;
 }
 
-static void serve(int fd)
+static int is_above(const struct node *n, const struct node *folder)
 {
-    char last[64] = "";
-    for (unsigned asked = 0;;) {
-        struct sockaddr_in from;
-        socklen_t size = sizeof from;
-        ssize_t got = recvfrom(fd, answer, sizeof answer, 0, (struct sockaddr *)&from, &size);
-        if (got < 17)
-            _exit(1);
-        asked = strcmp(last, (char *)answer + 12) ? 0 : asked + 1;
-        snprintf(last, sizeof last, "%s", (char *)answer + 12);
-        if (is("forged")) { /* by one that does not know the number, and from another port */
-            uint8_t kept[sizeof answer];
-            int other = socket(AF_INET, SOCK_DGRAM, 0);
-            memcpy(kept, answer, sizeof kept);
-            answers((size_t)got, asked);
-            answer[length - 1] = 66;
-            sendto(other, answer, length, 0, (struct sockaddr *)&from, size);
-            answer[0] ^= 1;
-            sendto(fd, answer, length, 0, (struct sockaddr *)&from, size);
-            close(other);
-            memcpy(answer, kept, sizeof kept);
-        }
-        if (answers((size_t)got, asked))
-            sendto(fd, answer, length, 0, (struct sockaddr *)&from, size);
+    for (;; folder = folder->in) {
+        if (folder == n)
+            return 1;
+        if (folder == root)
+            return 0;
     }
 }
 
-/* The other side. */
-
-/* What getaddrinfo gives for a stream: an error, or the addresses' last bytes and the canonical name. */
-static void resolves(const char *name, int error, const char *lasts, const char *canonical)
+static int model_make(const struct path *p, int is_folder, int *serial)
 {
-    struct addrinfo hints = {.ai_flags = AI_CANONNAME, .ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *all = 0;
-    char found[200] = "";
-    int got = getaddrinfo(name, "http", &hints, &all);
-    expect(name, got, error);
-    if (got)
+    int error;
+    struct node *in = folder_of(p, &error);
+    if (error)
+        return error;
+    if (*place(in, p))
+        return EEXIST;
+    struct node *n = *place(in, p) = new_node(is_folder, in);
+    *serial = n->serial;
+    return 0;
+}
+
+static int model_remove(const struct path *p, int is_folder)
+{
+    int error;
+    struct node *in = folder_of(p, &error);
+    if (error)
+        return error;
+    struct node *n = *place(in, p);
+    error = !n                           ? ENOENT
+            : is_folder && !n->is_folder ? ENOTDIR
+            : !is_folder && n->is_folder ? EISDIR
+            : is_folder && !is_empty(n)  ? ENOTEMPTY
+                                         : 0;
+    if (!error) {
+        n->links--;
+        *place(in, p) = 0;
+    }
+    return error;
+}
+
+static int model_link(const struct path *p, const struct path *q)
+{
+    int error;
+    struct node *from = folder_of(p, &error), *n = error ? 0 : *place(from, p);
+    if (!n)
+        return error ? error : ENOENT;
+    struct node *to = folder_of(q, &error);
+    if (error)
+        return error;
+    if (*place(to, q))
+        return EEXIST;
+    if (n->is_folder)
+        return EPERM;
+    n->links++;
+    *place(to, q) = n;
+    return 0;
+}
+
+static int model_rename(const struct path *p, const struct path *q)
+{
+    int error;
+    struct node *from = folder_of(p, &error);
+    if (error)
+        return error;
+    struct node *to = folder_of(q, &error);
+    if (error)
+        return error;
+    struct node *n = *place(from, p), *old = *place(to, q);
+    if (!n)
+        return ENOENT;
+    if (n->is_folder && is_above(n, to))
+        return EINVAL;
+    if (old && old->is_folder && is_above(old, from))
+        return ENOTEMPTY;
+    if (old == n)
+        return 0;
+    if (old && n->is_folder != old->is_folder)
+        return n->is_folder ? ENOTDIR : EISDIR;
+    if (old && old->is_folder && !is_empty(old))
+        return ENOTEMPTY;
+    if (old)
+        old->links--;
+    *place(from, p) = 0;
+    *place(to, q) = n;
+    if (n->is_folder)
+        n->in = to;
+    return 0;
+}
+
+static int make_file(const char *path, int serial)
+{
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0644);
+    if (fd < 0)
+        return -1;
+    int n = (int)write(fd, &serial, sizeof serial);
+    return close(fd) || n != sizeof serial ? -1 : 0;
+}
+
+static void wrong(const char *what, const char *a, const char *b, int is, int should)
+{
+    failed++;
+    printf("%s %s %s: error %d, not %d\n", what, a, b, is, should);
+}
+
+static void look(const char *text, const struct node *n)
+{
+    struct stat s;
+    int serial = 0, fd;
+    if (stat(text, &s) || !S_ISDIR(s.st_mode) != !n->is_folder || (!n->is_folder && (int)s.st_nlink != n->links))
+        wrong("stat", text, "", errno, 0);
+    if (n->is_folder)
         return;
-    for (struct addrinfo *one = all; one; one = one->ai_next) {
-        const struct sockaddr_in *to = (const struct sockaddr_in *)one->ai_addr;
-        expect("port", ntohs(to->sin_port), 80);
-        snprintf(found + strlen(found), sizeof found - strlen(found), "%s%u", *found ? " " : "",
-                 (unsigned)ntohl(to->sin_addr.s_addr) & 255);
-    }
-    if (lasts)
-        expect_text(name, found, lasts);
-    else
-        expect(name, (long)strlen(found), 65); /* 1 to 25 */
-    expect_text("canonical", all->ai_canonname, canonical);
-    freeaddrinfo(all);
-}
-
-static void by_server(void)
-{
-    resolves("one.test", 0, "1", "one.test");
-    resolves("one", 0, "1", "one.test"); /* by the list of domains to search */
-    resolves("two.test", 0, "1 2", "two.test");
-    resolves("many.test", 0, 0, "many.test");
-    resolves("alias.test", 0, "1", "one.test");
-    resolves("late.test", 0, "1", "late.test");
-    resolves("forged.test", 0, "1", "forged.test");
-    resolves("none.test", EAI_NONAME, 0, 0);
-    resolves("empty.test", EAI_NONAME, 0, 0);
-    resolves("broken.test", EAI_AGAIN, 0, 0);
-    resolves("dead.test", EAI_AGAIN, 0, 0);
-    resolves("short.test", EAI_NONAME, 0, 0);
-    resolves("cut.test", 0, "1", "cut.test"); /* but for the record that is cut */
-    resolves("loop.test", 0, "1", "loop.test");
-    resolves("..", EAI_NONAME, 0, 0);
-    struct hostent *host = gethostbyname("two.test");
-    expect("gethostbyname", host && host->h_addr_list[1] ? host->h_addr_list[1][3] : 0, 2);
-    expect("gethostbyname", !gethostbyname("none.test") && h_errno == HOST_NOT_FOUND, 1);
-}
-
-static void by_file(void)
-{
-    resolves("printer", 0, "9", "printer.office");
-    resolves("printer.office", 0, "9", "printer.office");
-    resolves("PRINTER", 0, "9", "printer.office");
-    struct sockaddr_in of = {.sin_family = AF_INET, .sin_port = htons(2401), .sin_addr = {htonl(0x0a000009)}};
-    char host[NI_MAXHOST], service[NI_MAXSERV];
-    expect("getnameinfo", getnameinfo((void *)&of, sizeof of, host, sizeof host, service, sizeof service, 0), 0);
-    expect_text("getnameinfo", host, "printer.office");
-    expect_text("getnameinfo", service, "cvspserver");
-    expect("getnameinfo",
-           getnameinfo((void *)&of, sizeof of, host, sizeof host, service, sizeof service,
-                       NI_NUMERICHOST | NI_NUMERICSERV),
-           0);
-    expect_text("getnameinfo", host, "10.0.0.9");
-    expect_text("getnameinfo", service, "2401");
-    struct servent *known = getservbyname("cvspserver", "tcp");
-    expect("getservbyname", known ? ntohs(known->s_port) : 0, 2401);
-    expect("getservbyname", !!getservbyname("cvspserver", "udp"), 0);
-    struct protoent *protocol = getprotobyname("udp");
-    expect("getprotobyname", protocol ? protocol->p_proto : 0, IPPROTO_UDP);
-}
-
-static void by_number(void)
-{
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *all = 0;
-    unsigned kinds = 0;
-    expect("numbers", getaddrinfo("10.0.0.7", "53", &hints, &all), 0);
-    for (struct addrinfo *one = all; one; one = one->ai_next)
-        kinds += one->ai_socktype == SOCK_STREAM ? 1 : one->ai_socktype == SOCK_DGRAM ? 16 : 256;
-    expect("streams and datagrams", kinds, 17);
-    freeaddrinfo(all);
-    struct in_addr address;
-    char text[INET_ADDRSTRLEN];
-    expect("inet_pton", inet_pton(AF_INET, "10.0.0.256", &address), 0);
-    expect("inet_pton", inet_pton(AF_INET, "10.1.2.3", &address), 1);
-    expect_text("inet_ntop", inet_ntop(AF_INET, &address, text, sizeof text), "10.1.2.3");
-    expect("inet_ntop", !inet_ntop(AF_INET, &address, text, 8), 1);
-    expect("IPv6", socket(AF_INET6, SOCK_STREAM, 0), -1);
-}
-
-int main(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(53), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    if (bind(fd, (struct sockaddr *)&at, sizeof at)) {
-        perror("names: port 53");
-        return 1;
-    }
-    pid_t server = fork();
-    if (!server)
-        serve(fd);
+    fd = open(text, O_RDONLY);
+    if (fd < 0 || read(fd, &serial, sizeof serial) != sizeof serial || serial != n->serial)
+        wrong("content", text, "", serial, n->serial);
     close(fd);
-    by_number();
-    by_file();
-    by_server();
-    expect("the server", waitpid(server, 0, WNOHANG), 0);
-    kill(server, SIGKILL);
-    waitpid(server, 0, 0);
-    printf("@names wrong=%u\n", wrong);
-    return wrong > 0;
+}
+
+static void alone(void)
+{
+    struct path p = any_path(), q = any_path();
+    uint32_t what = below(12);
+    int should = 0, serial = 0, is = 0;
+    errno = 0;
+    switch (what) {
+    case 0:
+    case 1:
+    case 2:
+        should = model_make(&p, 1, &serial);
+        is = mkdir(p.text, 0755);
+        break;
+    case 3:
+    case 4:
+    case 5:
+        should = model_make(&p, 0, &serial);
+        is = make_file(p.text, serial);
+        break;
+    case 6:
+        should = model_remove(&p, 0);
+        is = unlink(p.text);
+        break;
+    case 7:
+        should = model_remove(&p, 1);
+        is = rmdir(p.text);
+        break;
+    case 8:
+        should = model_link(&p, &q);
+        is = link(p.text, q.text);
+        break;
+    default: should = model_rename(&p, &q); is = rename(p.text, q.text);
+    }
+    if ((is ? errno : 0) != should)
+        wrong(&"mkdir\0\0mkdir\0\0mkdir\0\0create\0create\0create\0unlink\0rmdir\0\0link\0\0\0rename\0rename\0rename"
+                  [7 * what],
+              p.text, q.text, is ? errno : 0, should);
+    int error;
+    struct node *in = folder_of(&q, &error);
+    if (in && *place(in, &q))
+        look(q.text, *place(in, &q));
+}
+
+static void together(void)
+{
+    char a[40], b[40];
+    int is = 0;
+    sprintf(a, "../all/%s", any_path().text);
+    sprintf(b, "../all/%s", any_path().text);
+    errno = 0;
+    switch (below(6)) {
+    case 0: is = mkdir(a, 0755); break;
+    case 1: is = make_file(a, 1); break;
+    case 2: is = unlink(a); break;
+    case 3: is = rmdir(a); break;
+    case 4: is = link(a, b); break;
+    default: is = rename(a, b);
+    }
+    if (is && errno != ENOENT && errno != EEXIST && errno != ENOTDIR && errno != EISDIR && errno != ENOTEMPTY &&
+        errno != EINVAL && errno != EPERM)
+        wrong("together", a, b, errno, 0);
+}
+
+static void look_at_all(struct node *n, char *text)
+{
+    size_t length = strlen(text);
+    for (int i = 0; i < NAMES; i++) {
+        if (!n->at[i])
+            continue;
+        sprintf(text + length, "%s%c", length ? "/" : "", 'a' + i);
+        look(text, n->at[i]);
+        if (n->at[i]->is_folder)
+            look_at_all(n->at[i], text);
+        text[length] = 0;
+    }
+}
+
+static int child(int number, int operations, uint32_t seed)
+{
+    char text[256] = "";
+    state = seed * 7919 + (uint32_t)number;
+    sprintf(text, "p%d", number);
+    if (mkdir(text, 0755) || chdir(text))
+        return 1;
+    root = new_node(1, 0);
+    for (int i = 0; i < operations; i++) {
+        alone();
+        if (i % 2)
+            together();
+    }
+    text[0] = 0;
+    look_at_all(root, text);
+    return failed != 0;
+}
+
+int main(int argc, char **argv)
+{
+    int status, bad = 0;
+    if (argc < 5 || chdir(argv[1]) || mkdir("all", 0755)) {
+        perror("names");
+        return 2;
+    }
+    int processes = atoi(argv[2]), operations = atoi(argv[3]);
+    fflush(stdout);
+    for (int i = 0; i < processes; i++)
+        if (!fork())
+            exit(child(i, operations, (uint32_t)atoi(argv[4])));
+    for (int i = 0; i < processes; i++)
+        bad += wait(&status) < 0 || status;
+    printf("names: %d operations, %d failed\n", processes * (operations + operations / 2), bad);
+    return bad != 0;
 }
