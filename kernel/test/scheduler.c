@@ -152,12 +152,13 @@ static void test_all_woken_run(void *arg)
 #define LESS_URGENT 10
 #define SHARED_TICKS 4
 static uint32_t turns[4 * MAX_HARTS];
+static volatile bool turns_count; /* all threads that share the harts have been created */
 
 static void take_turns(void *turn)
 {
     while (!stop) {
         test_spin(100);
-        ++*(uint32_t *)turn;
+        *(uint32_t *)turn += turns_count;
         thread_yield();
     }
 }
@@ -173,13 +174,14 @@ static void test_equals_share_the_harts(void *arg)
     unsigned equals = 3 * hart_count + 1;
     struct thread *t[4 * MAX_HARTS + LESS_URGENT];
     (void)arg;
-    stop = false;
+    stop = turns_count = false;
     for (unsigned i = 0; i < LESS_URGENT; i++)
         t[equals + i] = thread_create(test_scheduler_nothing, 0, PRI_NORMAL + 2, ANY_HART, "less urgent");
     for (unsigned i = 0; i < equals; i++) {
         turns[i] = 0;
         t[i] = thread_create(take_turns, &turns[i], PRI_NORMAL, ANY_HART, "equal");
     }
+    turns_count = true;
     thread_delay(SHARED_TICKS);
     stop = true;
     uint32_t least = turns[0], most = turns[0];
