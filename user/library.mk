@@ -50,7 +50,7 @@ $(OUT)/objects/musl/src/network/dns_parse.o: $(MUSL)/src/network/dns_parse.c | $
 	@mkdir -p $(@D)
 	@sed 's/p+len > r+rlen/p+10+len > r+rlen/' $< >$(@:.o=.c)
 	@! cmp -s $< $(@:.o=.c)
-	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(MUSL_CFLAGS) -I$(<D) -c $(@:.o=.c) -o $@
+	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(MUSL_CFLAGS) -c $(@:.o=.c) -o $@
 
 $(OUT)/objects/musl/streams.o $(OUT)/objects/musl/network.o: $(OUT)/objects/musl/%.o: $(USERLAND)/lib/musl/%.c | $(OUT)/include
 	@mkdir -p $(@D)

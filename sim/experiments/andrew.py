@@ -5,7 +5,7 @@ from sim.experiments import sync
 from sim.experiments.sync_load import figures, pair_cycles, timed_figures
 from sim.results.comparison import Comparison
 from sim.results.statistics import share
-from sim.results.table import Table, number
+from sim.results.table import Table, number, span
 
 LOAD = "Andrew local"
 SAME_PERCENT = 5        # by which the slice's rate may differ from that of the whole
@@ -219,9 +219,9 @@ def answer(summary):
         return ""
     parts = [f"{row['sync']} {number(row['model_percent'])} % ({number(row['measured_percent'])} % measured)"
              for held, row in rows if held == rows[0][0]]
-    share_of = sorted((share(row["interrupted"], row["entered"]) for _, row in rows), key=float)
+    interrupted = span([share(row["interrupted"], row["entered"]) for _, row in rows])
     return (f"Of the time of {load_of(summary)}, by the model: {', '.join(parts)}. Of the sections "
-            f"{number(share_of[0])} to {number(share_of[-1])} % are interrupted.")
+            f"{interrupted} % are interrupted.")
 
 
 def plots(summary):

@@ -1,6 +1,6 @@
 """The report of `losses`: which device loses what, and how long its interrupts wait (paper `sync`, section 6.4)."""
 
-from sim.experiments.serial_loss import characters, heat_maps, scheme_table, schemes_of, values
+from sim.experiments.serial_loss import characters, heat_maps, scheme_table, schemes_of, values, with_overruns
 from sim.results.statistics import ever
 from sim.results.table import Table, number
 
@@ -146,11 +146,9 @@ def answer(summary):
     rows = [row for row in summary["rows"] if row["kind"] == "loss"]
     if not rows:
         return ""
-    parts = [f"{scheme} in {sum(ever(row['overruns']) for row in own)} of {len(own)}" for scheme in schemes_of(rows)
-             for own in [[row for row in rows if row["sync"] == scheme]]]
     frames = [row for row in rows if ever(row["no_descriptor"] + row["overrun"] + row["full"])]
     return (f"The serial line loses characters to overruns, of its settings of bit rate and FIFO depth, under "
-            f"{', '.join(parts)}. The disk loses nothing, as it waits; frames are dropped in {len(frames)} of "
+            f"{with_overruns(rows)}. Frames are dropped in {len(frames)} of "
             f"{len(rows)} runs and ticks merged in {sum(ever(row['merged']) for row in rows)}.")
 
 

@@ -1,7 +1,7 @@
 """The report of `processes`: what fork, execve, threads, signals, pipes and switches cost."""
 
 from sim.results.plot import Plot
-from sim.results.table import Table, number
+from sim.results.table import Table, span
 
 COSTS = {
     "null": "null call",
@@ -56,13 +56,12 @@ def answer(summary):
     if not summary["runs"]:
         return ""
 
-    def span(cost):
-        ordered = sorted((row[cost] for row in summary["runs"]), key=float)
-        return f"{number(ordered[0])} to {number(ordered[-1])}"
-    return (f"Over schemes and harts, fork to wait takes {span('fork')} cycles, with execve {span('fork_exec')}, by "
-            f"vfork {span('vfork_exec')}; a new thread {span('thread')}. A signal takes "
-            f"{span('signal_over_floor')} times its floor of two null calls; a switch among 16 processes "
-            f"{span('switch_16')} cycles, between two threads of one {span('switch_1')}.")
+    def over(cost):
+        return span([row[cost] for row in summary["runs"]])
+    return (f"Over schemes and harts, fork to wait takes {over('fork')} cycles, with execve {over('fork_exec')}, by "
+            f"vfork {over('vfork_exec')}; a new thread {over('thread')}. A signal takes "
+            f"{over('signal_over_floor')} times its floor of two null calls; a switch among 16 processes "
+            f"{over('switch_16')} cycles, between two threads of one {over('switch_1')}.")
 
 
 def plots(summary):

@@ -1,7 +1,7 @@
 """The report of `scheduler`: throughput and wakeup latency by run queues, and a thread switch beside its floor."""
 
 from sim.results.plot import Plot
-from sim.results.table import Table, number
+from sim.results.table import Table, number, span
 
 LOADS = {"yield": "yields", "pairs": "turns of pairs"}
 
@@ -65,9 +65,8 @@ def answer(summary):
             if {"global", "per-hart"} <= of.keys():
                 said.append(f"{number(of['per-hart'] / of['global'])} times as many {text} under {sync}")
     text = f"On {harts} harts a run queue for each hart gives {', '.join(said)} as one for all." if said else ""
-    ratios = sorted((row["ratio"] for row in summary["floors"]), key=float)
-    if ratios:
-        text += f" A thread switch takes {number(ratios[0])} to {number(ratios[-1])} times its floor."
+    if summary["floors"]:
+        text += f" A thread switch takes {span([row['ratio'] for row in summary['floors']])} times its floor."
     return text.strip()
 
 

@@ -120,15 +120,19 @@ def scheme_table(rows, scheme, lost=("overruns",)):
         main=False)
 
 
+def with_overruns(rows):
+    """In how many of each scheme's settings characters are lost to overruns, in words."""
+    return ", ".join(f"{scheme} in {sum(ever(row['overruns']) for row in own)} of {len(own)}"
+                     for scheme in schemes_of(rows) for own in [[row for row in rows if row["sync"] == scheme]])
+
+
 def answer(summary):
     """The settings in which each scheme loses characters, and the lowest rate at which one does."""
     rows = summary["rows"]
-    parts = [f"{scheme} in {sum(ever(row['overruns']) for row in own)} of {len(own)}" for scheme in schemes_of(rows)
-             for own in [[row for row in rows if row["sync"] == scheme]]]
-    if not parts:
+    if not rows:
         return ""
     text = (f"Beside a handler of {summary['handler_us']} us characters are lost to overruns, of the settings of bit "
-            f"rate and FIFO depth, under {', '.join(parts)}.")
+            f"rate and FIFO depth, under {with_overruns(rows)}.")
     lossy = [row for row in rows if ever(row["overruns"])]
     first = min(lossy, key=lambda row: (row["baud"], -row["depth"]), default=None)
     if first:

@@ -7,7 +7,7 @@ from sim.experiments.pic_latency_paper import LABELS, scheme_of
 from sim.experiments.sync_load import difference_cycles, figures, lock_figures, pair_cycles, timed_figures
 from sim.results.comparison import UNEXPLAINED, Comparison, Factor
 from sim.results.plot import Histogram
-from sim.results.table import Table, number
+from sim.results.table import Table, number, span
 
 # Kinds of runs whose figures need an outside observer.
 OBSERVED = ("serial", "synthetic", "quiet", "bare", "shared", "timed-synthetic", "timed-serial")
@@ -276,10 +276,10 @@ def answer(summary):
     own = [row for row in rows if row["harts"] == harts]
     parts = [f"{label(row, several_intervals(summary))} {number(row['model_percent'])} % "
              f"({number(row['measured_percent'])} % measured)" for row in own]
-    entered, lasts = (sorted((row[name] for row in own), key=float) for name in ("entered_per_s", "section_us"))
+    entered, lasts = (span([row[name] for row in own]) for name in ("entered_per_s", "section_us"))
     agree = sum(not row["reason"] for row in own)
-    return (f"Sections are entered {number(entered[0])} to {number(entered[-1])} times a second and last "
-            f"{number(lasts[0])} to {number(lasts[-1])} us. Of the time they cost by the model: {'; '.join(parts)}; "
+    return (f"Sections are entered {entered} times a second and last {lasts} us. Of the time they cost by the model: "
+            f"{'; '.join(parts)}; "
             f"model and measurement agree within {100 * AGREE:.0f} % in {agree} of {len(own)}.")
 
 

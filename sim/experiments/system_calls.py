@@ -1,6 +1,6 @@
 """The report of `system-calls`: what user mode costs."""
 
-from sim.results.table import Table, number
+from sim.results.table import Table, span
 
 COSTS = {
     "null": "null call",
@@ -44,9 +44,8 @@ def answer(summary):
     if not summary["runs"]:
         return ""
 
-    def span(cost):
-        ordered = sorted((row[cost] for row in summary["runs"]), key=float)
-        return f"{number(ordered[0])} to {number(ordered[-1])}"
-    return (f"Over schemes and harts a null call takes {span('null')} cycles and a switch to a thread of the same "
-            f"process {span('thread_switch')}. A switch to another process takes {span('process_switch')}, and to "
-            f"spawn one that exits at once and wait for it {span('spawn')}.")
+    def over(cost):
+        return span([row[cost] for row in summary["runs"]])
+    return (f"Over schemes and harts a null call takes {over('null')} cycles and a switch to a thread of the same "
+            f"process {over('thread_switch')}. A switch to another process takes {over('process_switch')}, and to "
+            f"spawn one that exits at once and wait for it {over('spawn')}.")

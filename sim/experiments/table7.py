@@ -3,7 +3,7 @@
 from math import sqrt
 
 from sim.experiments import paper_sync as paper
-from sim.results.table import Table, number
+from sim.results.table import Table, number, span
 
 DISKS = ("ide", "scsi", "cdrom", "floppy")
 CAUSES = {"seek": "seek has ended", "data": "data", "done": "request has ended"}
@@ -80,11 +80,9 @@ def answer(summary):
     for test in dict.fromkeys(row["kind"] for row in summary["rows"]):
         own = [row | row["handled"]["all"] for row in summary["rows"]
                if row["kind"] == test and "all" in row["handled"]]
-        means = sorted((row["mean"] for row in own), key=float)
-        rates = sorted((row["per_second"] for row in own), key=float)
-        if means:
-            parts.append(f"{test}, {number(rates[0])} to {number(rates[-1])} a second, {number(means[0])} to "
-                         f"{number(means[-1])} us each")
+        if own:
+            parts.append(f"{test}, {span([row['per_second'] for row in own])} a second, "
+                         f"{span([row['mean'] for row in own])} us each")
     return f"Over the schemes, interrupts and the mean time to handle one: {'; '.join(parts)}." if parts else ""
 
 

@@ -1,7 +1,7 @@
 """The report of `vm`: page faults beside their floors, copies of maps, shootdowns, and the growth of shadow chains."""
 
 from sim.results.plot import Plot
-from sim.results.table import Table, number
+from sim.results.table import Table, span
 
 RESULTS = ("fault", "trap", "fork", "fork_page", "parallel", "shootdown", "chain")     # of lines @vm_...
 KINDS = {"zero": "page of 0", "order": "pages of 0 in order", "copy": "copy on write",
@@ -96,12 +96,6 @@ def answer(summary):
     if lengths:
         text += f" After {children} children the longest chain has, in objects, {', '.join(lengths)}."
     return text[:1].upper() + text[1:]
-
-
-def span(values):
-    """The least and the greatest of several figures; one if they are the same."""
-    ends = [number(min(values, key=float)), number(max(values, key=float))]
-    return " to ".join(dict.fromkeys(ends))
 
 
 def longest(rows, strategy, collapse):

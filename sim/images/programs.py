@@ -276,7 +276,7 @@ def _toybox(port: Port, cc: Path, folder: Path, out: Path):
 
 
 def build_port(port: Port) -> Path:
-    """The program of a port, built from its unmodified sources; beside it NAME.elf."""
+    """The program of a port, built from its sources, with its rewrites; beside it NAME.elf."""
     lib, upstream = library(), sources(port)
 
     def build(out: Path):

@@ -83,6 +83,12 @@ def number(value, digits=3):
     return f"{value:,.{places(value, digits)}f}"
 
 
+def span(values):
+    """The least and the greatest of several figures; one if they are the same."""
+    ends = [number(min(values, key=float)), number(max(values, key=float))]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def places(value, digits):
     """The number of decimals for so many significant digits."""
     decimals = digits

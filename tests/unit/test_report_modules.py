@@ -812,8 +812,6 @@ UNTOLD = {
         'max((row["harts"] for row in summary["parallel"]), default=0)',
         'max(found, default="-")',
         'max(row["parent"], row["first"], row["last"])',
-        "max(values, key=float)",
-        "min(values, key=float)",
     },
 }
 OTHER = {"min": "max", "max": "min", "sum": "max"}

@@ -8,7 +8,7 @@ import pytest
 from sim.results import claims, statistics
 from sim.results.claims import OPEN, REFUTED, SHOWN
 from sim.results.statistics import Samples, interval, merge, of
-from sim.results.table import number
+from sim.results.table import number, span
 
 # A draw, and the median of what is drawn.
 DRAWS = {"normal": (lambda dice: dice.gauss(10, 1), 10), "skewed": (lambda dice: dice.lognormvariate(0, 1), 1),
@@ -70,6 +70,11 @@ def test_arithmetic_is_done_sample_by_sample():
     ([1000, 3000, 2000], "2,000 (0..4,484)"), ([None, None], "-"), ([2.0, None, 2.0], "2.00")])
 def test_a_figure_is_shown_with_its_interval_unless_that_is_narrower_than_its_last_digit(values, text):
     assert number(of(values)) == text
+
+
+def test_a_span_is_the_least_and_the_greatest():
+    assert span([30, Samples([1, 1, 2]), 20]) == f"{number(Samples([1, 1, 2]))} to 30.0"
+    assert span([7.0, 7.001]) == "7.00"
 
 
 def test_a_format_shows_the_interval_too():
