@@ -88,7 +88,7 @@ static void remove_active(struct block_device *d, struct block_io *io)
         if (active == io)
             break;
     if (!active)
-        panic("%s: a request is over that is not under way", d->name);
+        panic("%s: a request ends that is not under way", d->name);
     TAILQ_REMOVE(&d->active, io, link);
     d->actives--;
 }

@@ -171,7 +171,7 @@ void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
 {
     struct ring *r = &rx[queue];
     if (((r->given + 1) & MASK) != r->taken)
-        panic("ether: receive queue %u is to be full", queue);
+        panic("ether_exchange_begin: receive queue %u is not full", queue);
     x->limit = x->tail + x->most;
     r->descriptor[r->given].size = r->descriptor[r->taken].size; /* it has had no buffer yet */
     x->filled = &r->descriptor[r->taken];

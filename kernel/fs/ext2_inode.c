@@ -257,7 +257,7 @@ static COLD int iget_new(struct ext2 *fs, uint32_t number, enum which_inode whic
     SLIST_INSERT_HEAD(&chain->inodes, ip, hashed);
     tell_unmount(fs);
     if (!mutex_try(&ip->reading)) /* no other thread knows it yet; as an attempt, it is not against the order */
-        panic("a new inode is locked");
+        panic("ext2: the lock of a new inode is held");
     table_unlock(&chain->lock);
     int error = which == FRESH ? 0 : read_inode(ip, which);
     ip->gone = error;

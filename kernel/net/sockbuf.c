@@ -29,7 +29,7 @@ void sb_append(struct sockbuf *sb, struct mbuf *m)
 void sb_drop(struct sockbuf *sb, uint32_t bytes)
 {
     if (bytes > sb->cc)
-        panic("socket buffer: %lu bytes are dropped of %lu", (unsigned long)bytes, (unsigned long)sb->cc);
+        panic("socket buffer: %lu bytes to drop, but it holds %lu", (unsigned long)bytes, (unsigned long)sb->cc);
     sb->cc -= bytes;
     while (bytes) {
         struct mbuf *m = sb->head;

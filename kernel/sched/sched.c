@@ -226,7 +226,7 @@ static void migrate(int hart)
 int thread_bind(int hart)
 {
     if (hart != ANY_HART && (hart < 0 || hart >= (int)hart_count))
-        panic("thread_bind: hart %d", hart);
+        panic("thread_bind: there is no hart %d", hart);
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct thread *self = curhart->thread;
     int was = self->bound;
@@ -242,7 +242,7 @@ int thread_bind(int hart)
 void thread_move(unsigned hart)
 {
     if (hart >= hart_count)
-        panic("thread_move: hart %u", hart);
+        panic("thread_move: there is no hart %u", hart);
     crit_t s = crit_sec_enter(SPL_SCHED);
     if (curhart->thread->bound != ANY_HART)
         panic("thread_move: thread %s is bound", curhart->thread->name);

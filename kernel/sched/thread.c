@@ -236,7 +236,8 @@ static void thread_begin(void)
 struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
 {
     if (priority >= PRIORITIES || bound < ANY_HART || bound >= (int)hart_count)
-        panic("thread %s: priority %u, hart %d", name, priority, bound);
+        panic("thread_create: thread %s has priority %u of %u and is bound to hart %d of %u", name, priority,
+              PRIORITIES, bound, hart_count);
     simple_lock(&table_lock);
     unsigned i;
     struct area *area = threads_in_use < thread_limit ? take_place(&i) : 0;
@@ -279,7 +280,7 @@ _Noreturn void thread_exit(void)
     self->state = THREAD_DEAD;
     sched_tell(sleep_queue_wake(q, self, ALL_THREADS));
     sched_give_up(sleep_queue_lock_of(q));
-    panic("a dead thread runs");
+    panic("thread_exit: thread %s has run on after its end", self->name);
 }
 
 void thread_join(struct thread *t)

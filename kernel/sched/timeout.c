@@ -36,7 +36,7 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
 {
     crit_t s = simple_lock_enter(&timeout_lock);
     if (t->pending)
-        panic("timeout set twice");
+        panic("timeout_set: the timeout is pending already");
     t->fn = fn;
     t->arg = arg;
     t->due = now + (!ticks ? 1 : MIN(ticks, TIMEOUT_MOST));

@@ -190,7 +190,7 @@ bool vm_promise(uint32_t n)
 void vm_unpromise(uint32_t n)
 {
     if (__atomic_fetch_sub(&promised, n, __ATOMIC_RELAXED) < n)
-        panic("vm_unpromise: %lu pages more than were promised", (unsigned long)n);
+        panic("vm_unpromise: %lu pages more are given back than were promised", (unsigned long)n);
 }
 
 bool vm_promise_tables(uint32_t n)

@@ -44,7 +44,7 @@ void vm_control_remove(struct vm_object *object)
 {
     mutex_lock(&controls_lock);
     if (pager_controlled_by(object->control) != object)
-        panic("vm_control_remove: %lu is another's", (unsigned long)object->control);
+        panic("vm_control_remove: control %lu belongs to another object", (unsigned long)object->control);
     SLIST_REMOVE(&controls[object->control % BUCKETS], object, vm_object, controls);
     mutex_unlock(&controls_lock);
 }

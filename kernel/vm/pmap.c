@@ -170,7 +170,7 @@ static void pmap_call(uint32_t which, void (*fn)(void *arg), void *arg)
     if (!which)
         return;
     if (crit_level_masks(SPL_SOFTPREEMPT))
-        panic("a thread in a section, or holding a simple lock, would wait for other harts");
+        panic("pmap_shootdown: called in a section, or with a simple lock held");
     __atomic_fetch_add(&pmap_calls, (uint32_t)__builtin_popcount(which & ~(1u << curhart->id)), __ATOMIC_RELAXED);
     hart_call_run(which, fn, arg);
 }
@@ -231,7 +231,7 @@ static void place_take_out(struct vm_page *page, const struct pmap *pmap, uint32
             zone_free(&places, next);
             return;
         }
-    panic("page %#lx is not known to be mapped at %#lx", (unsigned long)vm_page_address(page), (unsigned long)address);
+    panic("pmap: page %#lx has no mapping at %#lx", (unsigned long)vm_page_address(page), (unsigned long)address);
 }
 
 static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t address)

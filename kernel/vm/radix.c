@@ -59,7 +59,7 @@ static COLD bool radix_grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {
         if (r->height == MOST_HEIGHT)
-            panic("radix: %lu is too large", (unsigned long)number);
+            panic("radix: number %lu is above the largest of a tree", (unsigned long)number);
         if (r->root) {
             struct radix_node *n = node();
             if (!n)

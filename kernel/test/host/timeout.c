@@ -157,7 +157,7 @@ HOST_TEST(set_twice_panics)
 {
     timeout_init();
     set_timer(0, 2);
-    CHECK_PANICS("timeout set twice", set_timer(0, 3));
+    CHECK_PANICS("timeout_set: the timeout is pending already", set_timer(0, 3));
 }
 
 static struct timeout own;
