@@ -320,6 +320,14 @@ def commands() -> dict[str, Path]:
     return dict.fromkeys(toybox.commands, build_port(toybox)) | own | {SHELL: build_port(ports()[SHELL])}
 
 
+def _is_elf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
 def program(text: str) -> tuple[str, dict[str, Path]]:
     """Resolves --program: the program's name in the archive, and the files that the archive has to hold for it.
 
@@ -333,9 +341,9 @@ def program(text: str) -> tuple[str, dict[str, Path]]:
         from sim.images.mpd import build_mpd
         built = build_mpd(path)
         return built.name, {built.name: built}
-    if path.suffix == ".elf":
-        if not path.is_file():
-            raise ProgramError(f"{path}: there is no such file")
+    if path.suffix == ".elf" and not path.is_file():
+        raise ProgramError(f"{path}: there is no such file")
+    if path.suffix == ".elf" or _is_elf(path):
         return path.stem, {path.stem: path}
     if text == SHELL:
         return SHELL, commands()

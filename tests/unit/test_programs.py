@@ -117,6 +117,17 @@ def test_our_functions_go_before_the_c_library_s(tmp_path):
     assert "tp" in shown and "futex_lock" in shown
 
 
+def test_a_program_that_a_command_has_built_is_known_by_its_contents(tmp_path):
+    """`interlock program` and `interlock mpd` print paths without an ending."""
+    (tmp_path / "end.c").write_text("int main(void) { return 0; }\n")
+    built = programs.build_program([tmp_path / "end.c"])
+    assert not built.suffix and programs.program(str(built)) == ("end", {"end": built})
+    (tmp_path / "text").write_text("not an ELF file")
+    for path in (tmp_path / "text", tmp_path):
+        with pytest.raises(programs.ProgramError, match="an ELF file"):
+            programs.program(str(path))
+
+
 # What only a linked program has: its own main, and the symbols of user/lib/user.ld.
 OF_THE_PROGRAM = {"main", "_init_begin", "_init_end", "_thread_local_begin", "_thread_local_data", "_thread_local_size"}
 
