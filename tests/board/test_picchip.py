@@ -14,6 +14,7 @@ from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
 from soc.boards.pic_wires import FROM_SOC, TO_SOC
 from soc.boards.picchip import ChipConfig, generate_chip, make_bitstream
+from soc.fpga.placement import GateError, count
 from support.cache import REPO
 
 
@@ -70,10 +71,24 @@ def test_what_cannot_be_built_is_refused_in_one_line(arguments, message):
     assert message in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("harts", [1, pytest.param(ChipConfig.harts, marks=pytest.mark.board_long)])
+def test_its_chip_has_room(tmp_path, monkeypatch):
+    """The small target that goes through synthesis in `make test`, for one hart, and its cells and pins through the
+    packer. It is not placed: test_timing_gate.py has the tools behind that, on a design of a few cells."""
+    monkeypatch.setattr(picchip, "board_folder", lambda name: tmp_path / name)     # the user's stay as they are
+    monkeypatch.setattr(soc_bitstream, "records_folder", lambda: tmp_path)
+    monkeypatch.setattr(picchip, "place", lambda design, netlist, options: count(design, netlist))
+    with pytest.raises(GateError, match="^colorlight_i5_pic-25F-1 cannot be built: "):
+        make_bitstream(ChipConfig("colorlight_i5", harts=1))
+    assert not list(tmp_path.rglob("*.bit"))
+    record = json.loads((tmp_path / "colorlight_i5_pic/record.json").read_text())
+    assert record["fits"] and record["use"]["ebr"]["used"] > 0
+    assert record["use"]["ff"]["used"] == sum(core["ff"] for core in record["cores"].values()) > 500
+
+
+@pytest.mark.board_long
+@pytest.mark.parametrize("harts", [1, ChipConfig.harts])
 def test_its_bitstream_meets_its_clock(harts, tmp_path, monkeypatch):
-    """The small target that goes through synthesis, place and route and its timing gate in `make test`, for one hart:
-    for the most harts it takes longer, as do targets with a CPU cluster (test_bitstream.py)."""
+    """Through place and route and its timing gate: a minute for one hart."""
     monkeypatch.setattr(picchip, "board_folder", lambda name: tmp_path / name)     # the user's stay as they are
     monkeypatch.setattr(soc_bitstream, "records_folder", lambda: tmp_path)
     bitstream = make_bitstream(ChipConfig("colorlight_i5", harts=harts))
