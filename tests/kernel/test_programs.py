@@ -8,6 +8,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from sim.images import programs
 from tests.kernel.machine import boot
 from tests.limited import run_limited
@@ -118,6 +120,7 @@ def test_bzip2_compresses_as_on_the_host_and_restores(tmp_path):
     assert run.result("bzip2") == {"restored": int(wanted)}, run.report()
 
 
+@pytest.mark.skipif("ZSTD_BYTES" not in os.environ, reason="half a minute, most of it to build it: ZSTD_BYTES=1000")
 def test_zstd_compresses_with_threads_and_restores(tmp_path):
     """Its workers are threads of this kernel, with pools, conditions and much memory; it checks its own checksum."""
     data = repository_text(ZSTD_BYTES)
