@@ -598,8 +598,10 @@ async def no_access_before_the_counters_are_cleared(dut):
     clock.check(4 < stall <= 4 + 33, f"the first access after reset stalls {stall} cycles")
 
 
-@pytest.mark.parametrize("level, harts", [("rtl", 1), ("rtl", 2), ("rtl", 4), ("netlist", 2)])
+@pytest.mark.parametrize("level, harts", [("rtl", 1), ("rtl", 2), ("rtl", 4),
+                                          pytest.param("netlist", 2, marks=pytest.mark.board_long)])
 def test_pic(level, harts):
+    """What synthesis makes of memories and registers: tests/netlist/test_cells.py; of the controller: the long test."""
     bench.simulate(make, harts, level=level)
 
 

@@ -246,7 +246,7 @@ async def matches_the_model(dut):
 
 
 @pytest.mark.parametrize("level, harts, seed", [*(("rtl", h, s) for s in (1, 2, 3) for h in (1, 2, 4)),
-                                                ("netlist", 2, 1)])
+                                                pytest.param("netlist", 2, 1, marks=pytest.mark.board_long)])
 def test_random_traffic_matches_the_model(level, harts, seed):
     bench.simulate(make, harts, seed, False, level=level)
 
