@@ -148,7 +148,7 @@ static uint32_t send_window(const struct tcpcb *tp)
         may = tp->snd_nxt - tp->snd_una + tp->again;
     else if (tcp_sack_recovers(tp))
         may = tp->snd_max - tp->snd_una + tcp_sack_room(tp);
-    else if (tp->snd_nxt == tp->snd_max) /* RFC 3042: new data for each duplicate acknowledgement */
+    else if (!tp->recovers && tp->snd_nxt == tp->snd_max) /* RFC 3042: new data for each duplicate acknowledgement */
         may += MIN(tp->duplicates, TCP_DUPLICATES - 1) * tp->mss;
     return MIN(tp->snd_wnd, may);
 }
