@@ -11,6 +11,7 @@
 #include "vm/map.h"
 
 #define HEADER offsetof(struct user_message, body)
+#define SENT_PAGES 1 /* of data for another node; more are fetched by faults */
 
 _Static_assert(USER_MESSAGE_RIGHTS <= MESSAGE_RIGHTS && USER_MESSAGE_BODY <= MESSAGE_BODY, "user/abi.h");
 
@@ -94,14 +95,14 @@ static int sys_node(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_NODE, sys_node);
 
-/* Whether data for a port of that name stay on this node, until a thread receives them. */
-static bool stays_here(struct ipc_space *s, uint32_t name)
+/* Whether so many bytes of data for a port of that name are copied on write: a task receives them. */
+static bool is_by_reference(struct ipc_space *s, uint32_t name, uint32_t size)
 {
     struct port *p = space_port(s, name);
-    bool stays = p && port_is_here(p) && !p->ops;
+    bool is = p && !port_is_of_kernel(p) && (port_is_here(p) || size > SENT_PAGES * PAGE_SIZE);
     if (p)
         port_release(p);
-    return stays;
+    return is;
 }
 
 /* Whole pages out of line, of one region, are copied on write; -EOPNOTSUPP: they are not such pages. */
@@ -158,12 +159,14 @@ static int message_out(struct ipc_space *s, struct vm_map *map, uint32_t address
         return -ENOMEM;
     m->size = u.size;
     int error = copyin(map, m->body, address + HEADER, u.size) ? -EFAULT : -EOPNOTSUPP;
-    if (error == -EOPNOTSUPP && stays_here(s, u.to.name))
+    if (error == -EOPNOTSUPP && is_by_reference(s, u.to.name, u.data_size))
         error = pages_in(map, m, u.data, u.data_size);
     if (error == -EOPNOTSUPP)
         error = data_in(map, m, u.data, u.data_size);
     if (!error)
         error = rights_in(s, &u, m);
+    if (!error && m->object && port_is_of_kernel(m->to.port))
+        error = -EINVAL; /* another thread has given the name to another port meanwhile */
     if (!error)
         error = message_send(m, ms);
     if (error)
@@ -189,13 +192,17 @@ static struct user_right right_out(struct ipc_space *s, struct right *r)
 static int data_out(struct vm_map *map, struct message *m, uint32_t *address)
 {
     *address = 0;
+    int error = m->memory ? ipc_memory_arrived(m) : 0;
+    if (error)
+        return error;
     if (m->object) {
-        int error = vm_map_copy_out(map, address, m->data_size, m->object, m->object_page);
+        error = vm_map_copy_out(map, address, m->data_size, m->object, m->object_page);
         if (!error)
             m->object = 0; /* the map owns it */
         return error;
     }
-    int error = m->data_size ? vm_allocate(map, address, m->data_size, VM_ANYWHERE) : 0;
+    if (m->data_size)
+        error = vm_allocate(map, address, m->data_size, VM_ANYWHERE);
     if (error)
         return error;
     for (uint32_t at = 0; at < m->data_size && !error; at += PAGE_SIZE)
@@ -222,13 +229,14 @@ static int message_in(struct ipc_space *s, struct vm_map *map, uint32_t address,
     struct user_message u = {.to = {to, 0},
                              .id = m->id,
                              .size = MIN(m->size, USER_MESSAGE_BODY),
-                             .rights = MIN(m->rights, USER_MESSAGE_RIGHTS),
-                             .data_size = m->data_size};
+                             .rights = MIN(m->rights, USER_MESSAGE_RIGHTS)};
     uint32_t data;
     error = data_out(map, m, &data);
     u.data = data;
-    u.reply = right_out(s, &m->reply);
-    for (unsigned i = 0; i < u.rights; i++)
+    u.data_size = m->data_size;
+    if (!error) /* else they are dropped with the message */
+        u.reply = right_out(s, &m->reply);
+    for (unsigned i = 0; !error && i < u.rights; i++)
         u.right[i] = right_out(s, &m->right[i]);
     if (!error && (copyout(map, address, &u, HEADER) || copyout(map, address + HEADER, m->body, u.size)))
         error = -EFAULT;

@@ -1,8 +1,9 @@
 /*
  * Messages (port.h): a number that names the request, a few bytes, rights, and whole pages of data. A message is one
  * object with one owner: its sender passes it on. Short data is inline, longer data out of line: in pages, which
- * are handed over and not copied if both sides are on one node; or, between tasks of one node, an object that is
- * copied on write.
+ * are handed over and not copied if both sides are on one node; or, between tasks, an object that is copied on write.
+ * To another node goes a description of that object (task/vector.c), by which the receiver maps it: its pages are
+ * fetched by faults.
  */
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
@@ -34,6 +35,7 @@ struct wire_right {
     uint16_t home;
     uint16_t type; /* enum right_type; 0: none */
 };
+#define RIGHT_OF_KERNEL 0x100 /* in a wire right's type: the kernel of the port's home receives from it */
 
 struct message {
     STAILQ_ENTRY(message) link;
@@ -43,6 +45,7 @@ struct message {
     uint32_t data_size; /* bytes in pages, or of an object */
     struct vm_object *object; /* data that are copied on write, on one node, from this page of it on; or 0 */
     uint32_t object_page;
+    uint32_t memory; /* bytes of another node's memory, which the data in pages describe; or 0 */
     uint32_t rights;
     struct right right[MESSAGE_RIGHTS];
     uint32_t page[MESSAGE_PAGES]; /* physical addresses of the kernel's own */

@@ -26,6 +26,8 @@ SLIST_HEAD(port_bucket, port);
 static struct port_bucket named[BUCKETS];
 static uint32_t last_uid = UID_FIRST;
 uint16_t ipc_node;
+int (*ipc_memory_leaves)(struct message *m);
+int (*ipc_memory_arrived)(struct message *m);
 
 struct count_message { /* of MESSAGE_RELEASE and MESSAGE_VOID */
     uint32_t uid, home, count;
@@ -447,6 +449,7 @@ struct port *port_known(unsigned node, uint32_t uid)
     if (p) {
         make(p, RIGHT_SEND);
         p->references--; /* that of port_named, or of new_port: the right has one */
+        p->of_kernel = !port_is_here(p);
     }
     simple_lock_leave(&names_lock, s);
     if (fresh)
@@ -496,7 +499,7 @@ bool port_export(struct port *p, enum right_type type, unsigned node, struct wir
     g->count++;
     g->onces += type == RIGHT_SEND_ONCE;
     given_to[node]++;
-    *to = (struct wire_right){p->uid, p->home, type};
+    *to = (struct wire_right){p->uid, p->home, (uint16_t)(type | (port_is_of_kernel(p) ? RIGHT_OF_KERNEL : 0u))};
     simple_lock_leave(&names_lock, s);
     if (fresh)
         zone_free(&given_zone, fresh);
@@ -523,7 +526,8 @@ uint32_t port_leaves(struct right *by)
 
 struct port *port_import(const struct wire_right *from, unsigned node)
 {
-    if ((from->type != RIGHT_SEND && from->type != RIGHT_SEND_ONCE) || !from->uid || from->home >= PORT_NODES)
+    enum right_type type = port_right_type(from);
+    if ((type != RIGHT_SEND && type != RIGHT_SEND_ONCE) || !from->uid || from->home >= PORT_NODES)
         return 0; /* no node sends such a right */
     struct port *fresh = from->home == ipc_node ? 0 : new_port(from->home);
     bool back = true;
@@ -535,8 +539,9 @@ struct port *port_import(const struct wire_right *from, unsigned node)
         name(p, from->uid);
     }
     if (p) {
-        make(p, (enum right_type)from->type);
+        make(p, type);
         p->references--;
+        p->of_kernel = !port_is_here(p) && from->type & RIGHT_OF_KERNEL;
         if (!port_is_here(p) && (!p->from_parent || p->parent == node)) {
             p->parent = (uint16_t)node;
             p->from_parent++;
@@ -548,8 +553,8 @@ struct port *port_import(const struct wire_right *from, unsigned node)
     if (fresh)
         zone_free(&port_zone, fresh);
     if (back)
-        tell_surely(MESSAGE_RELEASE,
-                    (struct count_message){from->uid, from->home, 1, !p && from->type == RIGHT_SEND_ONCE}, node);
+        tell_surely(MESSAGE_RELEASE, (struct count_message){from->uid, from->home, 1, !p && type == RIGHT_SEND_ONCE},
+                    node);
     return p;
 }
 
@@ -1032,7 +1037,8 @@ int message_send(struct message *m, uint32_t ms)
     if (!port_is_here(p)) {
         if (has_receive_right(m))
             return -EOPNOTSUPP; /* receive rights stay on their node */
-        return p->dead ? -EPIPE : transport_send(p->home, m);
+        int error = p->dead ? -EPIPE : m->object ? ipc_memory_leaves(m) : 0;
+        return error ? error : transport_send(p->home, m);
     }
     if (p->ops && p->dead)
         return -EPIPE;
@@ -1159,6 +1165,10 @@ void port_arrived(struct message *m, uint32_t uid)
         return;
     }
     m->to = (struct right){p, RIGHT_NONE};
+    if (p->ops && m->memory) { /* no node sends a kernel such a message */
+        message_free(m);
+        return;
+    }
     if (p->ops && (p->dead || p->ops->at_once))
         p->dead ? message_free(m) : p->ops->message(p->object, m);
     else if (p->ops)

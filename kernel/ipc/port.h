@@ -95,6 +95,7 @@ struct port {
     uint32_t queued, limit;
     const struct port_ops *ops;
     void *object;
+    bool of_kernel; /* a proxy's: the home's kernel receives */
     SLIST_ENTRY(port) named_link; /* of ports with a number */
     struct port *set; /* with names_lock held, as are the next two */
     TAILQ_HEAD(, port) members;
@@ -164,6 +165,19 @@ static inline bool port_is_here(const struct port *p)
     return p->home == ipc_node;
 }
 
+/* Whether a kernel receives from it, not a task. */
+static inline bool port_is_of_kernel(const struct port *p)
+{
+    return p->ops || p->of_kernel;
+}
+
+/*
+ * For a message with an object that leaves the node: turns it into a description of the memory, in pages. 0, -ENOMEM.
+ * The other: makes such a description an object again. Set by the layer that knows such descriptions.
+ */
+extern int (*ipc_memory_leaves)(struct message *m);
+extern int (*ipc_memory_arrived)(struct message *m);
+
 /*
  * Sends the message to m->to, by the right in it. 0: it has been consumed. -EPIPE: the port has no receiver any
  * more; -ETIMEDOUT: there was no room for so many milliseconds (FOREVER: no limit, 0: does not wait); -EINTR: the
@@ -191,6 +205,10 @@ bool port_export(struct port *p, enum right_type type, unsigned node, struct wir
  * to its home with that message, instead of by a separate one.
  */
 uint32_t port_leaves(struct right *by);
+static inline enum right_type port_right_type(const struct wire_right *w)
+{
+    return (enum right_type)(w->type & ~RIGHT_OF_KERNEL);
+}
 struct port *port_import(const struct wire_right *from, unsigned node); /* makes such a right; 0: memory is out */
 void port_unexport(struct port *p, enum right_type type, unsigned node); /* the caller has the right again */
 /*

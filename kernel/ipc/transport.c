@@ -45,6 +45,7 @@ struct wire_header {
 };
 
 #define BY_ONCE (1u << 31) /* in `released`: sent by a send-once right */
+#define DESCRIBES_MEMORY 0x8000 /* in `rights`: so do the data */
 
 /* A message's head on the wire: the fields before `right` always, as many rights as it has, the body. */
 struct wire_head {
@@ -181,7 +182,7 @@ static void message_frame(struct peer *peer, const struct message *m, uint32_t s
                                  .id = m->id,
                                  .released = m->wire_released,
                                  .size = (uint16_t)m->size,
-                                 .rights = (uint16_t)m->rights,
+                                 .rights = (uint16_t)(m->rights | (m->memory ? DESCRIBES_MEMORY : 0)),
                                  .reply = m->wire_reply};
         append(f, &head, sizeof head);
         append(f, m->wire_right, m->rights * sizeof m->wire_right[0]);
@@ -239,6 +240,8 @@ static bool take_frame(struct message *m, const struct received *f)
     if (f->length < sizeof head)
         return false;
     memcpy(&head, f->bytes, sizeof head);
+    m->memory = head.rights & DESCRIBES_MEMORY;
+    head.rights &= (uint16_t)~DESCRIBES_MEMORY;
     uint32_t rights_size = head.rights * sizeof(struct wire_right);
     if (head.rights > MESSAGE_RIGHTS || head.size > MESSAGE_BODY || f->length < sizeof head + rights_size + head.size)
         return false;
@@ -267,16 +270,18 @@ static void message_deliver(struct message *m)
     if (!watching && (m->rights || m->wire_reply.type))
         timer_wanted(); /* from now on the node's silence must be noticed */
     if (m->wire_reply.type)
-        m->reply = (struct right){port_import(&m->wire_reply, m->node), (enum right_type)m->wire_reply.type};
+        m->reply = (struct right){port_import(&m->wire_reply, m->node), port_right_type(&m->wire_reply)};
     for (unsigned i = 0; i < m->rights; i++) {
         const struct wire_right *w = &m->wire_right[i];
-        m->right[i] = w->type ? (struct right){port_import(w, m->node), (enum right_type)w->type} : (struct right){0};
+        m->right[i] = w->type ? (struct right){port_import(w, m->node), port_right_type(w)} : (struct right){0};
     }
     if (m->wire_released)
         port_home_release(m->wire_uid, ipc_node, m->node, m->wire_released & ~BY_ONCE, m->wire_released & BY_ONCE, 0);
     m->by_once = m->wire_released & BY_ONCE;
     if (m->data_size && transport_data_arrived)
         transport_data_arrived(m);
+    else
+        m->memory = 0;
     port_arrived(m, m->wire_uid);
 }
 

@@ -515,6 +515,7 @@ void tasks_init(void)
     ipc_host_message = task_host_message;
     space_of_caller = space_of;
     transport_data_arrived = task_data_arrived;
+    task_memory_init();
     process_ends = ends;
 }
 

@@ -98,6 +98,7 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
 
 /* A message that may be a vector has come from another node: rights in it that are not taken are dropped with it. */
 void task_data_arrived(struct message *m);
+void task_memory_init(void); /* out-of-line memory leaves, and arrives, as a vector of one region */
 
 /* Calls on the memory of a task, USER_VM_* (memory.c): consumes the message. False: it is no such call, and is kept. */
 bool task_memory_message(struct task *task, struct message *m);

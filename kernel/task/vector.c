@@ -12,6 +12,7 @@
 #include "xmm/xmm.h"
 
 #define ELEMENT 32u
+#define STEPS_OF_MEMORY (STEP_EAGER_STATE | STEP_EAGER_CHAIN | STEP_NO_SYNC)
 #define NEEDS_COPY 1u
 #define CHARGED 2u
 
@@ -227,6 +228,26 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
     return error;
 }
 
+/* Out-of-line memory that leaves the node: a vector of one region, from address 0 on. */
+static int vector_of_memory(struct message *m)
+{
+    uint32_t first = 0, bytes = m->data_size;
+    struct vm_object *object = m->object;
+    m->object = 0;
+    m->data_size = 0;
+    m->memory = bytes;
+    if (message_make_room(m, 3 * ELEMENT)) {
+        *vector_head_of(m) = (struct vector_head){.regions = 1, .steps = STEPS_OF_MEMORY};
+        *region_of(m, 0) = (struct vector_region){.end = bytes, .offset = m->object_page};
+        m->export_data = vector_export;
+        m->discard = vector_discard;
+        first = add_chain(m, object, STEPS_OF_MEMORY, false);
+        region_of(m, 0)->object = first;
+    }
+    vm_object_release(object);
+    return first ? 0 : -ENOMEM;
+}
+
 /* ---- Reading a vector. */
 
 /* Whether no object lies below itself. Marks each object with its chain's number, and clears the marks at the end. */
@@ -269,13 +290,21 @@ static bool is_sound(const struct message *m)
     return chains_end(m);
 }
 
+/* Whether a vector describes out-of-line memory. */
+static bool is_of_memory(const struct message *m)
+{
+    const struct vector_region *r = vector_head_of(m)->regions == 1 ? region_of(m, 0) : 0;
+    return r && r->object && !r->begin && r->end && !(r->end & PAGE_MASK);
+}
+
 void task_data_arrived(struct message *m)
 {
-    bool vector = m->id == TASK_MAP_VECTOR || m->id == HOST_TASK_SPREAD;
-    if (vector && is_sound(m))
+    bool vector = m->id == TASK_MAP_VECTOR || m->id == HOST_TASK_SPREAD || m->memory, sound = vector && is_sound(m);
+    if (sound)
         m->discard = vector_discard;
     else if (vector)
         m->data_size = 0; /* it is no vector */
+    m->memory = m->memory && sound && is_of_memory(m) ? region_of(m, 0)->end : 0;
 }
 
 /* An object that is being imported: the right to it, and its description. */
@@ -382,6 +411,36 @@ static int enter(struct task *task, struct message *m)
     return error;
 }
 
+/* Drops the references to imported objects. */
+static void release_imported(struct message *m)
+{
+    for (uint32_t n = 0; n < vector_head_of(m)->objects; n++) {
+        struct vector_object *o = object_of(m, n);
+        if (o->here)
+            vm_object_release((struct vm_object *)(uintptr_t)o->here);
+        o->here = 0;
+    }
+}
+
+/* Out-of-line memory has been received: the message has an object again. 0, or the error of the import. */
+static int memory_of_vector(struct message *m)
+{
+    const struct vector_region *r = region_of(m, 0);
+    uint32_t first = r->object - 1;
+    int error = import_chain(m, first);
+    if (!error) {
+        m->object = (struct vm_object *)(uintptr_t)object_of(m, first)->here;
+        vm_object_reference(m->object);
+        m->object_page = r->offset;
+        m->data_size = m->memory;
+    }
+    release_imported(m);
+    vector_discard(m);
+    m->discard = 0;
+    m->memory = 0;
+    return error;
+}
+
 int task_take_vector(struct task *task, struct message *m)
 {
     if (!m->data_size)
@@ -393,16 +452,17 @@ int task_take_vector(struct task *task, struct message *m)
         error = enter(task, m);
     }
     mutex_unlock(&task->lock);
-    for (uint32_t n = 0; n < vector_head_of(m)->objects; n++) {
-        struct vector_object *o = object_of(m, n);
-        if (o->here)
-            vm_object_release((struct vm_object *)(uintptr_t)o->here);
-        o->here = 0;
-    }
+    release_imported(m);
     return error;
 }
 
 void task_map_vector(struct task *task, struct message *m)
 {
     message_answer(m, task_take_vector(task, m));
+}
+
+void task_memory_init(void)
+{
+    ipc_memory_leaves = vector_of_memory;
+    ipc_memory_arrived = memory_of_vector;
 }

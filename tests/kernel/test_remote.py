@@ -178,6 +178,24 @@ def test_a_node_that_is_cut_from_the_wire(tmp_path, of):
     assert said.startswith("fails" if of.nodes == 2 else "succeeds"), said
 
 
+PARCEL = {"three": (1, "spl-optim", "window", 3, "0")}
+if os.environ.get("REMOTE") == "all":
+    PARCEL |= {"norma": (1, "spl-optim", "norma", 2, "1"), "harts": (2, "cli-optim", "window", 4, "1")}
+
+
+@pytest.mark.parametrize("harts, sync, transport, nodes, checks", PARCEL.values(), ids=PARCEL)
+def test_memory_in_messages_between_nodes(tmp_path, harts, sync, transport, nodes, checks):
+    """It goes round all nodes by copy on write: as it was when it was sent, whatever a node writes afterwards, and only
+    pages that are used travel. At the end nothing is left on any node."""
+    results = run(tmp_path, harts, sync, nodes, "program=parcel ipc.lose=20 ipc.retry=5 seed=7",
+                  {"ipc": transport, "lock_debug": checks},
+                  {"parcel": build_program([PROGRAMS / "parcel.c"])}, max_cycles=200_000_000)
+    for node in results:
+        assert node["xmm"][0]["exports"] == node["xmm"][0]["proxies"] == node["xmm"][0]["errors"] == 0
+        assert node["ipc"][0]["in_use"] == node["ipc"][0]["given_up"] == 0
+    assert results[1]["xmm"][0]["supplied"] and results[2]["xmm"][0]["supplied"]
+
+
 def test_ports_of_a_task(tmp_path):
     run(tmp_path, 1, "spl-optim", 1, "program=ports", {"lock_debug": "1"},
         {"ports": build_program([PROGRAMS / "ports.c"])})
