@@ -180,10 +180,10 @@ static bool deliver(struct flight f)
     message_free(m);
     become(f.to);
     if (copy->wire_reply.type)
-        copy->reply = (struct right){port_import(&copy->wire_reply, f.from), (enum right_type)copy->wire_reply.type};
+        copy->reply = (struct right){port_import(&copy->wire_reply, f.from), port_right_type(&copy->wire_reply)};
     for (unsigned i = 0; i < copy->rights; i++) {
         const struct wire_right *w = &copy->wire_right[i];
-        copy->right[i] = w->type ? (struct right){port_import(w, f.from), (enum right_type)w->type} : (struct right){0};
+        copy->right[i] = w->type ? (struct right){port_import(w, f.from), port_right_type(w)} : (struct right){0};
     }
     if (copy->wire_released || copy->wire_first)
         port_home_release(copy->wire_uid, ipc_node, f.from, copy->wire_released, copy->wire_first, 0);
@@ -836,16 +836,61 @@ HOST_TEST(rights_of_any_content)
         struct wire_right w = {random_below(&luck, 30),
                                (uint16_t)random_below(&luck, random_below(&luck, 2) ? 6 : 65536),
                                (uint16_t)random_below(&luck, random_below(&luck, 2) ? 5 : 65536)};
+        if (random_below(&luck, 4) == 0)
+            w.type |= RIGHT_OF_KERNEL;
         struct port *p = port_import(&w, 1 + random_below(&luck, NODES - 1));
-        bool sound = w.uid && w.home < PORT_NODES && (w.type == RIGHT_SEND || w.type == RIGHT_SEND_ONCE);
+        enum right_type type = port_right_type(&w);
+        bool sound = w.uid && w.home < PORT_NODES && (type == RIGHT_SEND || type == RIGHT_SEND_ONCE);
         CHECK(!p || sound);
+        CHECK(!p || port_is_here(p) || w.uid == UID_HOST || p->of_kernel == !!(w.type & RIGHT_OF_KERNEL));
         in_flight = 0;
         if (p)
-            port_drop(p, (enum right_type)w.type);
+            port_drop(p, type);
         in_flight = 0;
         CHECK(!mine->dead && !host_port->dead);
     }
     CHECK(ports_in_use() <= NODES + 1 + 30 * PORT_NODES);
+}
+
+static uint32_t kernel_messages;
+
+static void count_message(void *object, struct message *m)
+{
+    (void)object;
+    kernel_messages++;
+    message_free(m);
+}
+
+/* Another node knows from which ports a kernel receives, also by way of a third; it gets no description of memory. */
+HOST_TEST(ports_of_a_kernel_take_no_memory)
+{
+    static const struct port_ops counts = {.name = "counts", .message = count_message, .at_once = true};
+    struct wire_right first, second;
+    begin_nodes(1);
+    for (unsigned of_kernel = 0; of_kernel < 2; of_kernel++) {
+        become(0);
+        struct port *p = port_create(of_kernel ? &counts : 0, 0);
+        port_make(p, RIGHT_SEND);
+        CHECK(port_export(p, RIGHT_SEND, 1, &first));
+        uint32_t uid = p->uid;
+        become(1);
+        struct port *proxy = port_import(&first, 0);
+        CHECK_EQUAL(port_is_of_kernel(proxy), of_kernel);
+        CHECK(port_export(proxy, RIGHT_SEND, 2, &second));
+        become(2);
+        CHECK_EQUAL(port_is_of_kernel(port_import(&second, 1)), of_kernel);
+        become(0);
+        for (uint32_t memory = 0; memory <= PAGE_SIZE; memory += PAGE_SIZE) {
+            uint32_t before = messages_in_use();
+            struct message *m = message_alloc(1);
+            m->memory = memory;
+            m->node = 1;
+            kernel_messages = 0;
+            port_arrived(m, uid);
+            CHECK_EQUAL(kernel_messages, of_kernel && !memory);
+            CHECK_EQUAL(messages_in_use(), before + !of_kernel);
+        }
+    }
 }
 
 /* ---- Receive rights in each other's queues. */
