@@ -8,7 +8,7 @@ from tests.kernel import judge
 PART = 499
 FILES = {"files": PART, "at": 1499, "system": 5, "mmap": 1}
 PROCESSES = {"vfork": 4, "waits": 4, "signals": 3, "exec": 5, "jobs": 4, "limits": 1, "rlimits": 2,
-             "terminals": 1}
+             "terminals": 1, "usage": 5}
 THREADS = {"threads": 1, "pipes": 10, "contexts": 1, "locks": 9, "timers": 1, "cancel": 1}
 LEFT_OUT = {"directories", "links", "rename", "sockets", "streams", "times"}       # they take longest
 
