@@ -8,30 +8,21 @@ import subprocess
 
 from sim.board.board import RESET_BAUD
 from sim.board.port import Port
-from sim.model.board import BOARD
-from sim.model.build import build_model
-from soc.boards.build import generate_board
+from sim.model.board import build_board
 from support.cache import REPO
-from tests.kernel.machine import BRIEF
 
 SEED = 3            # of the boot
 SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
 
 
-def brief_board(**parameters):
-    """As sim.model.board.build_board: for less than a minute, full optimisation takes longer than it saves."""
-    board = generate_board(BOARD, **parameters)
-    return build_model([*board.verilog, board.vlt], board.description["clock_hz"], idle=board.idle, recipe=BRIEF)
-
-
 @contextlib.contextmanager
 def simulated(image, folder, *, empty=True, card=None, **parameters):
-    """Runs a board of these `parameters` (brief_board); gives the name of its console.
+    """Runs a board of these `parameters` (sim.model.board.build_board); gives the name of its console.
 
     Unless main RAM is `empty` it begins with `image` in it, as after a reset of a board: all that the
     self-test has not used. `card` is the simulator's --disk: the board's SD card."""
-    process = subprocess.Popen([brief_board(**parameters), "--image", image, *["--empty-ram"] * empty,
-                                "--console", "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board",
+    process = subprocess.Popen([build_board(**parameters), "--image", image, *["--empty-ram"] * empty, "--console",
+                                "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board",
                                 *(["--disk", card] if card else [])],
                                stderr=subprocess.PIPE, text=True)
     try:

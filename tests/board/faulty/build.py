@@ -17,7 +17,6 @@ from soc.fingerprint import UNSIGNED
 from soc.sim import TOP
 from support.cache import REPO, cached
 from tests.board.faulty.faults import Fault
-from tests.kernel.machine import BRIEF
 
 BAUD = 8 * 115_200      # of soc.py's console
 CONFIG = board_config("sim", harts=2, clock_hz=16_000_000, ram_mib=1, disks=1, ethers=1)
@@ -96,8 +95,7 @@ def build() -> FaultyBoard:
     folder = cached("faulty-board", {"origin": CONFIG.origin(), "compiler": compiler_version(),
                                      "tests": Path(__file__).parent}, fill)
     sources = [folder / name for name in (f"{TOP}.v", "cluster.v", f"{TOP}.vlt")]
-    return FaultyBoard(build_model(sources, CONFIG.clock_hz, idle=folder / "idle.json", recipe=BRIEF),
-                       folder / ROM)
+    return FaultyBoard(build_model(sources, CONFIG.clock_hz, idle=folder / "idle.json"), folder / ROM)
 
 
 if __name__ == "__main__":
