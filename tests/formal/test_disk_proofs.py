@@ -177,5 +177,6 @@ def test_each_request_is_given_once_and_completed_once(tmp_path):
     assert prove(tmp_path, RingProof(), DEPTH) is None
 
 
+@pytest.mark.skipif(not LONG, reason="23 seconds of a processor: FORMAL=all has it")
 def test_every_premise_is_reached(tmp_path):
     assert unreached(tmp_path, RingProof(), DEEP) == []
