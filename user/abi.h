@@ -341,6 +341,7 @@
 #define USER_AF_INET 2
 #define USER_SOCK_STREAM 1
 #define USER_SOCK_DGRAM 2
+#define USER_SOCK_RAW 3 /* of ICMP */
 #define USER_SOCK_CLOEXEC 0x40000
 #define USER_SOCK_NONBLOCK 0x4000
 #define USER_SHUT_RD 0
@@ -366,6 +367,7 @@
 #define USER_SO_RCVTIMEO 0x1006
 #define USER_SO_ERROR 0x1007
 #define USER_SO_TYPE 0x1008
+#define USER_IP_TTL 2
 #define USER_TCP_NODELAY 1
 #define USER_TCP_MAXSEG 2
 #define USER_TCP_KEEPIDLE 3 /* seconds */
@@ -419,6 +421,35 @@
 #define USER_SIOCATMARK 0x40047307 /* (int *) of a socket: whether the urgent byte is next */
 #define USER_SIOCNETSTATUS 0x400c6e00 /* (struct user_net_status *) of a socket */
 #define USER_SIOCMBUFSTATUS 0x40186e01 /* (struct user_mbuf_status *) of a stream socket */
+/* Of a socket: routes, numbered as in Linux. */
+#define USER_SIOCADDRT 0x890b /* (const struct user_rtentry *) */
+#define USER_SIOCDELRT 0x890c
+#define USER_RTF_UP 0x1
+#define USER_RTF_GATEWAY 0x2
+#define USER_RTF_HOST 0x4 /* the mask does not count */
+#define USER_RTF_DYNAMIC 0x10 /* a redirect made it, */
+#define USER_RTF_MODIFIED 0x20 /* or changed it */
+#define USER_RTF_REJECT 0x200 /* there is no way */
+#define USER_SIOCROUTES 0x400c6e02 /* (struct user_list *) of struct user_route */
+#define USER_SIOCSOCKETS 0x400c6e03 /* (struct user_list *) of struct user_socket */
+#define USER_SIOCNETCOUNTS 0x400c6e04 /* (struct user_list *) of struct user_count */
+/* Of a socket, about an interface (struct user_ifreq), numbered as in Linux. */
+#define USER_SIOCGIFNAME 0x8910 /* the name of a number */
+#define USER_SIOCGIFCONF 0x8912 /* (struct user_ifconf *) all with an address */
+#define USER_SIOCGIFFLAGS 0x8913
+#define USER_SIOCSIFFLAGS 0x8914 /* USER_IFF_UP alone */
+#define USER_SIOCGIFADDR 0x8915
+#define USER_SIOCSIFADDR 0x8916 /* the mask stays */
+#define USER_SIOCGIFBRDADDR 0x8919
+#define USER_SIOCGIFNETMASK 0x891b
+#define USER_SIOCSIFNETMASK 0x891c
+#define USER_SIOCGIFMTU 0x8921
+#define USER_SIOCGIFHWADDR 0x8927
+#define USER_SIOCGIFINDEX 0x8933
+#define USER_IFF_UP 0x1
+#define USER_IFF_BROADCAST 0x2
+#define USER_IFF_LOOPBACK 0x8
+#define USER_IFF_RUNNING 0x40
 #define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
 #define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */
 #define USER_TIOCSETAW 0x802c7415 /* when all output has been sent, */
@@ -636,6 +667,60 @@ struct user_sockaddr_in {
     uint16_t family, port;
     uint32_t address;
     uint8_t zero[8];
+};
+
+/* Room for `most` entries at `to`; then `count` says how many there are. */
+struct user_list {
+    uint32_t to, most, count;
+};
+
+/* Addresses as in struct sockaddr_in. */
+struct user_route {
+    uint32_t to, mask, gateway; /* gateway 0: the destination is on this network */
+    uint32_t flags, uses;
+};
+
+struct user_socket {
+    uint32_t type; /* USER_SOCK_ */
+    uint32_t state; /* of a stream: from 0 on CLOSED, LISTEN, SYN_SENT, SYN_RECEIVED, ESTABLISHED, ..., as in 4.4BSD */
+    uint32_t address, peer;
+    uint16_t port, peer_port; /* as in struct sockaddr_in */
+    uint32_t received, sent; /* bytes that wait to be read (of datagrams: of memory), and to be acknowledged */
+};
+
+struct user_count {
+    char name[20];
+    uint32_t value;
+};
+
+/* Of <net/route.h>: struct rtentry. */
+struct user_rtentry {
+    uint32_t pad1;
+    struct user_sockaddr_in to, gateway, mask;
+    uint16_t flags, pad2;
+    uint32_t pad3[2];
+    uint16_t metric, pad4;
+    uint32_t device, mtu, window;
+    uint16_t rtt, pad5;
+};
+
+/* Of <net/if.h>: struct ifreq, struct ifconf. */
+struct user_ifreq {
+    char name[16];
+    union {
+        struct user_sockaddr_in address;
+        int16_t flags;
+        int32_t number;
+        struct {
+            uint16_t family; /* as ARP numbers them: 1 is Ethernet, 772 the loop-back */
+            uint8_t address[14];
+        } hardware;
+    } of;
+};
+
+struct user_ifconf {
+    int32_t length; /* bytes of room, and then of what is there; */
+    uint32_t to; /* 0: only the latter is wanted */
 };
 
 /* Of <sys/socket.h>: struct linger. */

@@ -27,7 +27,8 @@ MUSL_SOURCES := $(filter-out $(MUSL_WITHOUT:%=$(MUSL)/src/stdio/%.c),$(wildcard 
 PICOLIBC_KEPT := mk[a-z]*temps?|mktemp|remove|tmpfile|tmpnam|[ef]cvt[rf]*(_r)?|dtoa.*|ftoa.*|ryu.*
 # What is in the place of these, or what they are made of is not there.
 PICOLIBC_WITHOUT := libc_picolib_picosbrk.c.o libc_picolib_inittls.c.o libc_ssp_gets_chk.c.o libc_time_strptime.c.o
-MUSL_HEADERS := fnmatch.h glob.h regex.h resolv.h netdb.h arpa/inet.h arpa/nameser.h net/if.h netinet/in.h
+MUSL_HEADERS := fnmatch.h glob.h regex.h resolv.h netdb.h arpa/inet.h arpa/nameser.h ifaddrs.h net/ethernet.h net/if.h net/if_arp.h net/route.h \
+    netinet/if_ether.h netinet/in.h netinet/in_systm.h netinet/ip.h netinet/ip_icmp.h
 
 include flags.mk
 

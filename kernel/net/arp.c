@@ -115,6 +115,11 @@ static bool arp_usable(const struct mbuf *m)
     return operation == ARP_REQUEST || (operation == ARP_REPLY && get32(p + 14));
 }
 
+void arp_announce(void)
+{
+    arp_send(ARP_REQUEST, BROADCAST, net_own.ip);
+}
+
 /* Another host uses this host's address. */
 static void arp_conflict(void)
 {
@@ -126,7 +131,7 @@ static void arp_conflict(void)
     simple_lock_leave(&arp_lock, s);
     NET_COUNT(arp_conflicts);
     if (defends)
-        arp_send(ARP_REQUEST, BROADCAST, net_own.ip); /* an announcement */
+        arp_announce();
 }
 
 void arp_input(struct mbuf *m)

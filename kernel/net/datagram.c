@@ -10,10 +10,13 @@
 #include "lib/minmax.h"
 #include "lock/simple_lock.h"
 #include "mem/zone.h"
+#include "net/if_ioctl.h"
 #include "net/in.h"
 #include "net/in_pcb.h"
 #include "net/loop.h"
 #include "net/net.h"
+#include "net/policy.h"
+#include "net/route.h"
 #include "net/waiting.h"
 #include "sched/sched.h"
 
@@ -24,7 +27,9 @@
 #define RECEIVE_MOST (128u * MBUF_BYTES)
 #define PORT_FIRST 49152u /* RFC 6335: dynamic ports */
 #define PORTS 16384u
-#define UDP_TTL 64
+#define TTL 64 /* unless IP_TTL says another */
+#define TTL_MOST 255
+#define SENDER_BYTES 8 /* right before the data of a queued packet */
 
 struct datagram {
     LIST_ENTRY(datagram) link; /* of all */
@@ -34,6 +39,8 @@ struct datagram {
     struct mbuf *first, **end; /* by m_nextpkt */
     uint32_t waiting, waiting_most; /* bytes of memory */
     bool receive_shut, send_shut, reuse_address, broadcast; /* the last: it may send to all hosts */
+    bool raw; /* a raw socket of ICMP: its ports are IPPROTO_ICMP, the foreign one if it is connected */
+    uint8_t ttl;
     int error; /* about what a connected socket has sent, reported once */
     struct so_limits limits;
 };
@@ -41,20 +48,35 @@ struct datagram {
 static SIMPLE_LOCK_CLASS(list_class, "datagram list", SPL_SOFTCLOCK); /* under it, the next */
 static SIMPLE_LOCK_CLASS(datagram_class, "datagram", SPL_SOFTCLOCK); /* waiting.h */
 static struct simple_lock list_lock_of_datagrams = SIMPLE_LOCK("datagram list", list_class);
-static LIST_HEAD(, datagram) datagrams;
+static LIST_HEAD(datagram_list, datagram) datagrams, raws;
 DEFINE_ZONE(datagram_zone, "datagram", sizeof(struct datagram), _Alignof(struct datagram), SPL_SOFTPREEMPT, 0);
 
-struct datagram *datagram_create(void)
+static struct datagram *create_in(struct datagram_list *list)
 {
     struct datagram *d = zone_alloc(&datagram_zone);
     if (!d)
         return 0;
-    *d = (struct datagram){.lock = SIMPLE_LOCK("datagram", datagram_class), .waiting_most = RECEIVE_BUFFER};
+    *d = (struct datagram){.lock = SIMPLE_LOCK("datagram", datagram_class),
+                           .waiting_most = RECEIVE_BUFFER,
+                           .ttl = TTL,
+                           .raw = list == &raws};
     d->end = &d->first;
+    if (d->raw)
+        d->ends.lport = IPPROTO_ICMP;
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
-    LIST_INSERT_HEAD(&datagrams, d, link);
+    LIST_INSERT_HEAD(list, d, link);
     simple_lock_leave(&list_lock_of_datagrams, s);
     return d;
+}
+
+struct datagram *datagram_create(void)
+{
+    return create_in(&datagrams);
+}
+
+struct datagram *datagram_create_raw(void)
+{
+    return create_in(&raws);
 }
 
 void datagram_destroy(struct datagram *d)
@@ -104,7 +126,9 @@ int datagram_bind(struct datagram *d, uint32_t laddr, uint32_t lport)
     if (laddr && !loop_has(laddr))
         return -EADDRNOTAVAIL;
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
-    if (d->ends.lport)
+    if (d->raw)
+        lport = IPPROTO_ICMP;
+    else if (d->ends.lport)
         error = -EINVAL;
     else if (lport && is_used(d, laddr, lport))
         error = -EADDRINUSE;
@@ -118,7 +142,18 @@ int datagram_bind(struct datagram *d, uint32_t laddr, uint32_t lport)
     return error;
 }
 
-/* Valid destinations: a host of this network, all of them if `to_all`, or this host. */
+/* Whether there is a route. Without a lock held. */
+static bool has_route(uint32_t faddr)
+{
+    if ((faddr & net_own.mask) == (net_own.ip & net_own.mask))
+        return true;
+    inet_enter();
+    bool has = route_first_hop(faddr);
+    inet_leave();
+    return has;
+}
+
+/* Valid destinations: a host that a route leads to, all of this network if `to_all`, or this host. */
 static int datagram_reaches(uint32_t faddr, uint32_t fport, bool to_all)
 {
     if (!faddr || !fport)
@@ -127,7 +162,7 @@ static int datagram_reaches(uint32_t faddr, uint32_t fport, bool to_all)
         return 0;
     if (ip_is_all(faddr))
         return to_all ? 0 : -EACCES; /* without SO_BROADCAST */
-    return (faddr & net_own.mask) == (net_own.ip & net_own.mask) ? 0 : -ENETUNREACH; /* there are no routes */
+    return has_route(faddr) ? 0 : -ENETUNREACH;
 }
 
 /* The source address of a datagram to `faddr`. */
@@ -139,13 +174,14 @@ static uint32_t own_address_to(uint32_t faddr)
 /* Chooses its own port, if it has none, and the ends of a datagram to an address. */
 static int ends_to(struct datagram *d, uint32_t faddr, uint32_t fport, struct ends *ends)
 {
-    int error = 0;
+    if (d->raw)
+        fport = IPPROTO_ICMP;
+    int error = faddr ? datagram_reaches(faddr, fport, d->broadcast) : 0;
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
     *ends = d->ends;
     if (faddr) {
         ends->faddr = faddr;
         ends->fport = fport;
-        error = datagram_reaches(faddr, fport, d->broadcast);
     } else if (!ends->fport) {
         error = -EDESTADDRREQ;
     }
@@ -163,7 +199,7 @@ static int ends_to(struct datagram *d, uint32_t faddr, uint32_t fport, struct en
 int datagram_connect(struct datagram *d, uint32_t faddr, uint32_t fport)
 {
     struct ends ends = {0};
-    if (!faddr && fport)
+    if (!faddr && fport && !d->raw)
         return -EACCES;
     int error = faddr ? ends_to(d, faddr, fport, &ends) : 0;
     if (error)
@@ -182,6 +218,24 @@ struct ends datagram_ends(struct datagram *d)
     struct ends ends = d->ends;
     simple_lock_leave(&list_lock_of_datagrams, s);
     return ends;
+}
+
+static void each_of(const struct datagram_list *list, void (*fn)(const struct ends *, uint32_t, uint32_t))
+{
+    struct datagram *d;
+    LIST_FOREACH(d, list, link) {
+        simple_lock(&d->lock);
+        fn(&d->ends, d->raw ? USER_SOCK_RAW : USER_SOCK_DGRAM, d->waiting);
+        simple_unlock(&d->lock);
+    }
+}
+
+void datagram_each(void (*fn)(const struct ends *ends, uint32_t type, uint32_t received))
+{
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    each_of(&datagrams, fn);
+    each_of(&raws, fn);
+    simple_lock_leave(&list_lock_of_datagrams, s);
 }
 
 /* Receiving -------------------------------------------------------------------------------------------------------- */
@@ -214,11 +268,11 @@ static uint32_t memory_of(const struct mbuf *m)
     return m_packet_mbufs(m) * MBUF_BYTES;
 }
 
-/* Replaces the header by the sender's address, which stays right before the data until these are read. */
+/* Writes the sender's address over a header; it stays right before the data until these are read. */
 static void put_sender(struct mbuf *m, const struct ends *of)
 {
-    put32(m->m_data - UDP_HEADER, of->faddr);
-    put16(m->m_data - UDP_HEADER + 4, of->fport);
+    put32(m->m_data - SENDER_BYTES, of->faddr);
+    put16(m->m_data - SENDER_BYTES + 4, of->fport);
 }
 
 /* Appends it to the socket's queue, if that has room. With the list's lock held. */
@@ -272,6 +326,29 @@ static bool to_socket(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t f
     return true;
 }
 
+/* An ICMP message, with its IP header: a copy for each raw socket that it fits. */
+static void datagram_icmp(const struct mbuf *m)
+{
+    struct ends of = {get32(m->m_data + 16), get32(m->m_data + 12), IPPROTO_ICMP, IPPROTO_ICMP};
+    struct datagram *d;
+    bool taken = false;
+    crit_t s = simple_lock_enter(&list_lock_of_datagrams);
+    LIST_FOREACH(d, &raws, link) {
+        if (!datagram_fits(&d->ends, &of))
+            continue;
+        struct mbuf *copy = m_copy(m);
+        bool takes = copy && datagram_queue(d, copy, &of);
+        taken |= takes;
+        if (!takes) {
+            NET_COUNT(raw_full);
+            m_free(copy);
+        }
+    }
+    simple_lock_leave(&list_lock_of_datagrams, s);
+    if (taken)
+        poll_wakeup();
+}
+
 /* An ICMP error, for the socket that is connected there. */
 static void datagram_told(const struct told *of)
 {
@@ -301,6 +378,7 @@ void datagram_start(void)
 {
     udp_to_socket = to_socket;
     udp_told = datagram_told;
+    icmp_to_raw = datagram_icmp;
 }
 
 int datagram_shut(struct datagram *d, bool receive, bool send)
@@ -368,7 +446,7 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
     if (!m)
         return error;
     uint32_t n = 0;
-    *from = (struct ends){.faddr = get32(m->m_data - UDP_HEADER), .fport = get16(m->m_data - UDP_HEADER + 4)};
+    *from = (struct ends){.faddr = get32(m->m_data - SENDER_BYTES), .fport = get16(m->m_data - SENDER_BYTES + 4)};
     error = 0;
     for (const struct mbuf *part = m; part && t->left && !error; part = part->m_next) {
         uint32_t some = MIN(part->m_len, t->left);
@@ -385,11 +463,11 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
 /* Sending ---------------------------------------------------------------------------------------------------------- */
 
 /* Copies the whole piece, with room for headers, into an mbuf for each fragment; 0: the error is in *error. */
-static struct mbuf *datagram_taken_in(struct transfer *t, int *error)
+static struct mbuf *datagram_taken_in(struct transfer *t, uint32_t header, int *error)
 {
     struct mbuf *m = 0, **end = &m;
     *error = 0;
-    for (uint32_t header = UDP_HEADER; !m || (t->left && !*error); header = 0) {
+    for (; !m || (t->left && !*error); header = 0) {
         struct mbuf *part = *end = m_get();
         if (!part) {
             NET_COUNT(no_mbuf);
@@ -407,36 +485,45 @@ static struct mbuf *datagram_taken_in(struct transfer *t, int *error)
     return 0;
 }
 
+/* The header of UDP and its checksum; the packet's IP header has the addresses. */
+static void put_udp(struct mbuf *m, const struct ends *ends, uint32_t length)
+{
+    uint8_t *ip = m->m_data, *udp = ip + IP_HEADER;
+    put16(udp, ends->lport);
+    put16(udp + 2, ends->fport);
+    put16(udp + 4, length);
+    put16(udp + 6, 0);
+    uint32_t sum = in_cksum_packet(m, IP_HEADER, in_pseudo_sum(ip, IPPROTO_UDP, length));
+    put16(udp + 6, sum ? sum : 0xffff); /* 0 would mean no checksum */
+    NET_COUNT(udp_out);
+}
+
 int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32_t fport)
 {
     static uint32_t identification;
     struct ends ends;
-    uint32_t n = t->left, length = UDP_HEADER + n;
+    uint32_t n = t->left, header = d->raw ? 0 : UDP_HEADER;
     int error = datagram_taken_error(d);
     if (!error)
-        error = n > DATAGRAM_MOST ? -EMSGSIZE : ends_to(d, faddr, fport, &ends);
+        error = n > IP_MOST - IP_HEADER - header ? -EMSGSIZE : ends_to(d, faddr, fport, &ends);
     if (error)
         return error;
-    struct mbuf *m = datagram_taken_in(t, &error);
+    struct mbuf *m = datagram_taken_in(t, header, &error);
     if (!m)
         return error;
-    m->m_data -= IP_HEADER + UDP_HEADER;
-    m->m_len += IP_HEADER + UDP_HEADER;
-    uint8_t *ip = m->m_data, *udp = ip + IP_HEADER;
-    memset(ip, 0, IP_HEADER + UDP_HEADER);
+    m->m_data -= IP_HEADER + header;
+    m->m_len += IP_HEADER + header;
+    uint8_t *ip = m->m_data;
+    memset(ip, 0, IP_HEADER);
     ip[0] = 0x45;
-    put16(ip + 2, IP_HEADER + length);
+    put16(ip + 2, IP_HEADER + header + n);
     put16(ip + 4, __atomic_fetch_add(&identification, 1, __ATOMIC_RELAXED));
-    ip[8] = UDP_TTL;
-    ip[9] = IPPROTO_UDP;
+    ip[8] = d->ttl;
+    ip[9] = d->raw ? IPPROTO_ICMP : IPPROTO_UDP;
     put32(ip + 12, ends.laddr);
     put32(ip + 16, ends.faddr);
-    put16(udp, ends.lport);
-    put16(udp + 2, ends.fport);
-    put16(udp + 4, length);
-    uint32_t sum = in_cksum_packet(m, IP_HEADER, in_pseudo_sum(ip, IPPROTO_UDP, length));
-    put16(udp + 6, sum ? sum : 0xffff); /* 0 would mean no checksum */
-    NET_COUNT(udp_out);
+    if (!d->raw)
+        put_udp(m, &ends, header + n);
     inet_enter();
     ip_output(m, ends.faddr);
     inet_leave();
@@ -475,14 +562,28 @@ static int datagram_flag(bool *kept, int *value, bool set)
     return 0;
 }
 
+/* -1: the default. */
+static int datagram_ttl(struct datagram *d, int *value, bool set)
+{
+    if (set && (!*value || *value < -1 || *value > TTL_MOST))
+        return -EINVAL;
+    if (set)
+        d->ttl = (uint8_t)(*value < 0 ? TTL : *value);
+    else
+        *value = d->ttl;
+    return 0;
+}
+
 int datagram_option(struct datagram *d, uint32_t level, uint32_t name, void *value, bool set)
 {
     crit_t s;
     int *number = value, error;
+    if (level == IPPROTO_IP && name == USER_IP_TTL)
+        return datagram_ttl(d, value, set);
     if (level != USER_SOL_SOCKET)
         return -ENOPROTOOPT;
     switch (name) {
-    case USER_SO_TYPE: return datagram_number(value, set, USER_SOCK_DGRAM);
+    case USER_SO_TYPE: return datagram_number(value, set, d->raw ? USER_SOCK_RAW : USER_SOCK_DGRAM);
     case USER_SO_ACCEPTCONN: return datagram_number(value, set, 0);
     case USER_SO_ERROR: return datagram_number(value, set, set ? 0 : -datagram_taken_error(d));
     case USER_SO_SNDBUF: return datagram_number(value, set, DATAGRAM_MOST);
@@ -510,7 +611,7 @@ static int datagram_ioctl(struct file *f, struct vm_map *map, uint32_t request, 
 {
     struct datagram *d = f->data;
     if (request != USER_FIONREAD)
-        return -ENOTTY;
+        return if_ioctl(map, request, argument);
     crit_t s = simple_lock_enter(&d->lock);
     int n = d->first ? (int)m_packet_length(d->first) : 0;
     simple_lock_leave(&d->lock, s);

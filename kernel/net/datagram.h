@@ -3,6 +3,9 @@
  * several sockets with a port, one that is connected to the sender gets a datagram, else one with its address; a
  * datagram to all hosts goes to all of them.
  *
+ * A raw socket of ICMP gets a copy of each valid ICMP message that comes to this host, from the host and to the address
+ * that it names, if it does, with the IP header; what it sends gets one, and is an ICMP message with its checksum.
+ *
  * Locking, the same under all policies (policy.h), as there is no state of a connection to guard: a simple lock for the
  * list, held while a datagram's socket is looked up, and one for each socket; in that order. Threads only.
  */
@@ -22,6 +25,7 @@ struct ends { /* 0: none yet, or any */
 void datagram_start(void); /* delivers datagrams to sockets: once, before the first one */
 
 struct datagram *datagram_create(void); /* 0: out of memory */
+struct datagram *datagram_create_raw(void);
 void datagram_destroy(struct datagram *d); /* called by its file */
 
 /* Each 0, or minus a number of <errno.h>. */
@@ -37,6 +41,9 @@ int datagram_option(struct datagram *d, uint32_t level, uint32_t name, void *val
  */
 int datagram_send(struct datagram *d, struct transfer *t, uint32_t faddr, uint32_t fport);
 int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, bool waits, bool peek);
+
+/* fn(its addresses, USER_SOCK_DGRAM or USER_SOCK_RAW, bytes of memory that wait) for each, under locks. */
+void datagram_each(void (*fn)(const struct ends *ends, uint32_t type, uint32_t received));
 
 extern const struct file_ops datagram_ops;
 #endif

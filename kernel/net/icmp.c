@@ -12,6 +12,7 @@
 #include "net/in.h"
 #include "net/loop.h"
 #include "net/net.h"
+#include "net/route.h"
 
 #define ECHO_REPLY 0
 #define ECHO_REQUEST 8
@@ -22,6 +23,7 @@
 #define ERRORS_MOST 20 /* in a tenth of a second */
 
 void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
+void (*icmp_to_raw)(const struct mbuf *m);
 
 static uint8_t pattern(uint32_t number, uint32_t at)
 {
@@ -142,6 +144,17 @@ static bool icmp_tells(const uint8_t *icmp, uint32_t length)
     return true;
 }
 
+/* A router's redirect of a packet that this host has sent: of hosts, as of networks (RFC 1122, 3.2.2.2). */
+static bool icmp_redirects(const uint8_t *icmp, uint32_t length, uint32_t from)
+{
+    const uint8_t *ip = icmp + ICMP_HEADER;
+    if (!if_ether_in_threads || icmp[0] != ICMP_REDIRECT || icmp[1] > 3 || length < ICMP_HEADER + IP_HEADER ||
+        ip[0] >> 4 != 4 || get32(ip + 12) != net_own.ip)
+        return false;
+    route_redirect(get32(ip + 16), get32(icmp + 4), from);
+    return true;
+}
+
 void icmp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *icmp = ip + header;
@@ -152,6 +165,8 @@ void icmp_input(struct mbuf *m, uint32_t header)
         m_free(m);
         return;
     }
+    if (icmp_to_raw)
+        icmp_to_raw(m);
     bool looped = loop_is(ip), to_one = is_to_one(ip);
     if (to_one && icmp[0] == ECHO_REPLY && icmp_answer && !m->m_next) {
         answered(icmp, length, from);
@@ -160,6 +175,11 @@ void icmp_input(struct mbuf *m, uint32_t header)
     }
     if (to_one && icmp_tells(icmp, length)) {
         NET_COUNT(icmp_told);
+        m_free(m);
+        return;
+    }
+    if (to_one && icmp_redirects(icmp, length, from)) {
+        NET_COUNT(icmp_redirects);
         m_free(m);
         return;
     }

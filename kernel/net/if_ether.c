@@ -5,6 +5,8 @@
  */
 #include "net/if_ether.h"
 
+#include <errno.h>
+
 #include "dev/ether.h"
 #include "dev/node.h"
 #include "intr/intr.h"
@@ -14,6 +16,7 @@
 #include "net/in.h"
 #include "net/receive.h"
 #include "net/receive/frames.h"
+#include "net/route.h"
 #include "sched/sched.h"
 #include "sync/pic.h"
 
@@ -52,6 +55,7 @@ static void ether_transmit(struct mbuf *m)
 
 /* Receiving -------------------------------------------------------------------------------------------------------- */
 
+static bool is_down;
 static struct ether_protocol *protocols;
 
 void ether_register(struct ether_protocol *p)
@@ -73,6 +77,11 @@ static COLD void other_protocol(struct mbuf *m, uint32_t type)
 
 void ether_input(struct mbuf *m)
 {
+    if (unlikely(is_down)) {
+        NET_COUNT(rx_down);
+        m_free(m);
+        return;
+    }
     uint32_t type = m->m_len >= ETHER_HEADER ? get16(m->m_data + 12) : 0;
     m_adj(m, m->m_len >= ETHER_HEADER ? ETHER_HEADER : 0);
     switch (type) {
@@ -90,12 +99,27 @@ static void tx_opens(bool open)
     simple_lock_leave(&tx_lock, s);
 }
 
+void if_ether_set_up(bool up)
+{
+    is_down = !up;
+    tx_opens(up);
+}
+
+bool if_ether_is_up(void)
+{
+    return !is_down;
+}
+
 void if_ether_start(void)
 {
     uint32_t ip = bootargs_number(BOOT_OR(kernel, net_ip, DEFAULT_IP + node_number()));
     uint32_t last = bootargs_number(BOOT_OR(kernel, net_mac, ip & 0xff));
     net_own = (struct net_address){{2, 'I', 'L', 'K', 0, (uint8_t)last}, ip, 0xffffff00};
     if_transmit = ether_transmit;
+    uint32_t gateway = bootargs_number(BOOT(kernel, net_gateway));
+    int error = gateway ? route_add(0, 0, gateway, 0) : 0;
+    if (error && error != -EEXIST) /* it is started again */
+        panic("boot argument net.gateway: give another host of this network");
     uint32_t mbits = bootargs_number(BOOT(kernel, net_mbits));
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
@@ -120,7 +144,7 @@ void if_ether_start(void)
     receive_begin();
     ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
     arp_init();
-    tx_opens(true);
+    if_ether_set_up(true);
     ether_start();
 }
 

@@ -35,6 +35,10 @@ void if_ether_stop(void);
 void if_ether_hold(void);
 void if_ether_go_on(void);
 
+/* Down, it drops what it receives and what is to be sent, and counts it; if_ether_start makes it go up. */
+void if_ether_set_up(bool up);
+bool if_ether_is_up(void);
+
 /* Whether the protocols above IP run in threads, which may take blocking locks. */
 extern const bool if_ether_in_threads;
 

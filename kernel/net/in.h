@@ -20,12 +20,14 @@
 #define IP_AT (ETHER_HEADER + 2) /* where a packet begins in its mbuf */
 #define IP_MORE 0x2000u
 #define IP_OFFSET 0x1fffu
+#define IPPROTO_IP 0 /* the level of IP's options */
 #define IPPROTO_ICMP 1
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define IP_DONT_FRAGMENT 0x4000u
 #define IP_MTU_LEAST 576 /* of a path: smaller values are ignored */
 #define ICMP_UNREACHABLE 3
+#define ICMP_REDIRECT 5
 #define ICMP_TIME_EXCEEDED 11
 #define ICMP_NO_PROTOCOL 2 /* codes of ICMP_UNREACHABLE */
 #define ICMP_NO_PORT 3

@@ -6,6 +6,7 @@
 #include "net/loop.h"
 #include "net/net.h"
 #include "net/policy.h"
+#include "net/route.h"
 
 static const uint8_t ETHER_TO_ALL[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 #define MORE_OR_OFFSET (IP_MORE | IP_OFFSET)
@@ -134,6 +135,12 @@ void ip_output(struct mbuf *m, uint32_t to)
             loop_output(own);
         ether_output(m, ETHER_TO_ALL, ETHERTYPE_IP);
     } else {
-        arp_resolve(m, to);
+        uint32_t hop = route_first_hop(to);
+        if (hop) {
+            arp_resolve(m, hop);
+        } else {
+            NET_COUNT(no_route);
+            m_free(m);
+        }
     }
 }

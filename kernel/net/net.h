@@ -31,7 +31,8 @@ int net_start(void);
                     count(icmp_told) count(icmp_errors) count(udp_in) count(udp_bad) count(udp_no_port)                \
                         count(udp_full) count(udp_out) count(tcp_in) count(tcp_bad) count(tcp_no_port) count(tcp_out)  \
                             count(tcp_retransmits) count(sent) count(tx_full) count(tx_down) count(no_room)            \
-                                count(looped) count(loop_full)
+                                count(looped) count(loop_full) count(raw_full) count(rx_down) count(no_route)          \
+                                    count(icmp_redirects)
 struct net_counts {
 #define NET_COUNT_FIELD(name) uint32_t name;
     NET_COUNTS(NET_COUNT_FIELD)
@@ -65,7 +66,8 @@ void tcp_input(struct mbuf *m, uint32_t header); /* in thread context */
 bool ip_is_other_host(uint32_t ip);
 bool ip_is_all(uint32_t ip); /* the broadcast address of this network */
 /*
- * Sends to `to`, which may be all hosts, a packet with its IP header, whose addresses and lengths are set; sets the
+ * Sends to `to`, which may be all hosts, on its route (route.h), a packet with its IP header, whose addresses and
+ * lengths are set; sets the
  * checksum. One with m_next goes in fragments: each mbuf but the last has IP_PART bytes of data, and room for headers.
  */
 void ip_output(struct mbuf *m, uint32_t to);
@@ -74,6 +76,7 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);
 /* The same, to the host with address `ip`; sends an ARP request if its Ethernet address is unknown. */
 void arp_resolve(struct mbuf *m, uint32_t ip);
 void arp_init(void);
+void arp_announce(void); /* tells the network this host's addresses */
 /* Clears the table; waiting packets are dropped and counted, and until arp_init also those that would wait. */
 void arp_forget(void);
 
@@ -88,6 +91,7 @@ void icmp_error(struct mbuf *m, uint32_t type, uint32_t code);
  * are checked and passed to `icmp_answer`, at the level at which IP is handled.
  */
 bool icmp_ask(uint32_t to, uint32_t number, uint32_t bytes);
+extern void (*icmp_to_raw)(const struct mbuf *m); /* gets each valid message, its IP header at m_data; or 0 */
 extern void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
 
 /* An ICMP error about a packet that this host has sent: its addresses, and the first bytes after its header. */

@@ -11,10 +11,11 @@
  *   list_lock, list_unlock    a list of connections: insertion, removal; list_lock_shared: look-up
  *   references_lock, _unlock  around references_add, references_drop, which returns how many are left (in_pcb.h)
  *   pcb_lock, pcb_unlock      one connection: its inpcb and tcpcb (tcp.h)
+ *   route_lock, route_unlock  the table of routes (route.h); route_lock_shared: look-up
  *   so_lock, so_unlock        one socket: its buffers, state and queue (socket.h)
  *
  * with the types of their arguments, struct list_mutex, pcb_mutex, so_mutex; LIST_MUTEX, pcb_mutex_init, so_mutex_init
- * and _destroy; DEFINE_NET_CLASSES, once. Those that another one makes needless do nothing.
+ * and _destroy; DEFINE_NET_CLASSES and DEFINE_ROUTE_LOCK, once. Those that another one makes needless do nothing.
  *
  * Contexts: connections are divided into DATABASES, each with its own list; inet_database returns a connection's. The
  * following functions work where the caller runs (direct.h), or where the database's packets are processed
@@ -30,9 +31,9 @@
  *   inet_start, inet_rest     before the first packet comes; until received ones are processed, from a thread
  *   inet_full()               packets dropped because too many were waiting
  *
- * Order: inpcb, then socket; a list's lock is taken last, and no lock is taken under it. No two inpcbs and no two
- * sockets are locked at once. Only threads take these locks, and a thread that holds one sleeps only for another one of
- * them.
+ * Order: inpcb, then socket; a list's lock and that of routes are taken last, and no lock is taken under them. No two
+ * inpcbs and no two sockets are locked at once. Only threads take these locks, and a thread that holds one sleeps only
+ * for another one of them.
  */
 #ifndef NET_POLICY_H
 #define NET_POLICY_H

@@ -28,6 +28,13 @@ static inline void spin_mutex_unlock(struct spin_mutex *m)
     simple_lock_leave(&m->lock, s);
 }
 
+#define DEFINE_ROUTE_LOCK                                                        \
+    static SIMPLE_LOCK_CLASS(route_table_class, "route table", SPL_SOFTPREEMPT); \
+    static struct spin_mutex route_table_lock = {.lock = SIMPLE_LOCK("route table", route_table_class)}
+#define route_lock() spin_mutex_lock(&route_table_lock)
+#define route_lock_shared() spin_mutex_lock(&route_table_lock)
+#define route_unlock() spin_mutex_unlock(&route_table_lock)
+
 struct so_mutex {
     struct spin_mutex spin;
 };

@@ -10,6 +10,7 @@
 #include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
+#include "net/if_ioctl.h"
 #include "net/in.h"
 #include "net/net.h"
 #include "net/tcp.h"
@@ -492,7 +493,7 @@ static int socket_ioctl(struct file *f, struct vm_map *map, uint32_t request, ui
     case USER_SIOCATMARK: return copyout(map, argument, &at_mark, sizeof at_mark);
     case USER_SIOCNETSTATUS: return copyout(map, argument, &status, sizeof status);
     case USER_SIOCMBUFSTATUS: return copy_mbuf_status(map, argument);
-    default: return -ENOTTY;
+    default: return if_ioctl(map, request, argument);
     }
 }
 

@@ -1,7 +1,7 @@
 /*
  * System calls on sockets (user/abi.h). The first socket starts the interface and TCP's timers. Internet addresses
- * only, streams (socket.h) and datagrams (datagram.h); all else gives -EPROTONOSUPPORT, -EAFNOSUPPORT, -ENOPROTOOPT or
- * -EOPNOTSUPP.
+ * only, streams (socket.h), datagrams and raw ones of ICMP (datagram.h); all else gives -EPROTONOSUPPORT,
+ * -EAFNOSUPPORT, -ENOPROTOOPT or -EOPNOTSUPP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -197,9 +197,9 @@ static int open_descriptor(struct process *p, struct socket *so, uint32_t type)
     return open_file(p, f, type);
 }
 
-static int open_datagram(struct process *p, uint32_t type)
+static int open_datagram(struct process *p, uint32_t type, bool raw)
 {
-    struct datagram *d = datagram_create();
+    struct datagram *d = raw ? datagram_create_raw() : datagram_create();
     struct file *f = d ? file_of(&datagram_ops, d, type) : 0;
     if (d && !f)
         datagram_destroy(d);
@@ -213,13 +213,14 @@ static int sys_socket(struct process *p, struct vm_map *map, const uint32_t *a)
         return -EAFNOSUPPORT;
     uint32_t type = a[1] & ~(USER_SOCK_NONBLOCK | USER_SOCK_CLOEXEC);
     if (!(type == USER_SOCK_STREAM && (!a[2] || a[2] == IPPROTO_TCP)) &&
-        !(type == USER_SOCK_DGRAM && (!a[2] || a[2] == IPPROTO_UDP)))
+        !(type == USER_SOCK_DGRAM && (!a[2] || a[2] == IPPROTO_UDP)) &&
+        !(type == USER_SOCK_RAW && a[2] == IPPROTO_ICMP))
         return -EPROTONOSUPPORT;
     int error = start_network();
     if (error)
         return error;
-    if (type == USER_SOCK_DGRAM)
-        return open_datagram(p, a[1]);
+    if (type != USER_SOCK_STREAM)
+        return open_datagram(p, a[1], type == USER_SOCK_RAW);
     struct socket *so = so_create();
     return so ? open_descriptor(p, so, a[1]) : -ENOBUFS;
 }

@@ -6,6 +6,7 @@
 #include "net/in.h"
 #include "net/loop.h"
 #include "net/net.h"
+#include "net/route.h"
 #include "net/socket.h"
 #include "net/tcp.h"
 
@@ -117,8 +118,8 @@ int tcp_connect(struct tcpcb *tp, uint32_t faddr, uint32_t fport)
         return tp->state == TCPS_SYN_SENT || tp->state == TCPS_SYN_RECEIVED ? -EALREADY : -EISCONN;
     if (!fport || !faddr || faddr == INADDR_BROADCAST || faddr == (net_own.ip | ~net_own.mask) || faddr >> 28 >= 0xe)
         return -EADDRNOTAVAIL;
-    if ((faddr & net_own.mask) != (net_own.ip & net_own.mask) && !loop_has(faddr))
-        return -ENETUNREACH; /* there are no routes */
+    if (!loop_has(faddr) && !route_first_hop(faddr))
+        return -ENETUNREACH;
     struct inpcb *inp = &tp->inp;
     uint32_t lport = inp->lport, laddr = faddr >> 24 == LOOPBACK_NET ? faddr : net_own.ip;
     if (!lport) {

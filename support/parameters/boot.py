@@ -96,6 +96,7 @@ KERNEL = (
             least=1),
     _number("net.hart", None, 7, "tcpip=krp, krp-many: the first designated hart; default: the last harts are"),
     _number("net.ip", None, MOST, "own address; default: 10.0.0.2 plus the node's number"),
+    _number("net.gateway", 0, MOST, "router to other networks, an address of the own one; 0: none"),
     _number("net.mac", None, 255, "last byte of 02:49:4c:4b:00:xx; default: that of net.ip"),
     _number("net.mbits", 100, 1000, "rate of the wire: 10, 100 or 1000", "Mbit/s", 10),
     _number("net.moderate", 1, 255, "received frames for one interrupt; 63, a full ring, at most", "frames"),

@@ -58,6 +58,11 @@ static inline void tcp_unlock(void)
     simple_lock_leave(&io_lock_8, s);
 }
 
+#define DEFINE_ROUTE_LOCK struct route
+#define route_lock() tcp_lock()
+#define route_lock_shared() tcp_lock()
+#define route_unlock() tcp_unlock()
+
 #include "net/one_lock.h"
 #define so_lock(m) ((void)(m), tcp_lock())
 #define so_unlock(m) ((void)(m), tcp_unlock())

@@ -16,6 +16,11 @@
 #define tcp_lock() ((void)0)
 #define tcp_unlock() ((void)0)
 
+#define DEFINE_ROUTE_LOCK struct route
+#define route_lock() ((void)0)
+#define route_lock_shared() ((void)0)
+#define route_unlock() ((void)0)
+
 struct so_mutex {};
 #define so_mutex_init(m) ((void)(m))
 #define so_mutex_destroy(m) ((void)(m))

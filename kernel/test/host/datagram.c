@@ -1,7 +1,8 @@
 /*
  * Datagram sockets, frame by frame: which socket gets a datagram, against a model of sockets; what is sent; frames of
  * any content; no memory. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c
- * net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c lock/simple_lock.c net/waiting.c lib/printf.c. Options:
+ * net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c lock/simple_lock.c net/waiting.c lib/printf.c
+ * net/route.c. Options:
  * ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
@@ -88,6 +89,12 @@ void poll_wakeup(void)
 void thread_wakeup(const void *channel)
 {
     (void)channel;
+}
+
+int if_ioctl(struct vm_map *map, uint32_t request, uint32_t at)
+{
+    (void)map, (void)request, (void)at;
+    return -ENOTTY;
 }
 
 static int (*sleeps)(void); /* what happens while a thread waits: whether it is interrupted */
@@ -782,6 +789,199 @@ HOST_TEST(what_comes_for_all_goes_to_all)
     CHECK(net_counts().udp_full);
     for (unsigned i = 0; i < 6; i++)
         datagram_ops.close(&files[i]);
+    all_has_gone();
+}
+
+/* Raw sockets ------------------------------------------------------------------------------------------------------ */
+
+#define RAWS 6
+#define RAW_BYTES_MOST 1400
+
+/* An ICMP message, numbered; returns the packet's length. */
+static uint32_t make_icmp(uint32_t from, uint32_t to, uint8_t type, uint32_t number, uint32_t bytes)
+{
+    uint32_t length = 8 + bytes;
+    uint8_t *icmp = packet + IP_HEADER;
+    memset(packet, 0, IP_HEADER + 8);
+    packet[0] = 0x45;
+    put16(packet + 2, IP_HEADER + length);
+    packet[8] = 9;
+    packet[9] = IPPROTO_ICMP;
+    put32(packet + 12, from);
+    put32(packet + 16, to);
+    put16(packet + 10, ~sum_of(packet, IP_HEADER, 0) & 0xffff);
+    icmp[0] = type;
+    put32(icmp + 4, number);
+    for (uint32_t i = 0; i < bytes; i++)
+        icmp[8 + i] = (uint8_t)(number * 13 + i);
+    put16(icmp + 2, ~sum_of(icmp, length, 0) & 0xffff);
+    return IP_HEADER + length;
+}
+
+/* A raw socket in the model: the numbers of the messages in its queue. */
+static struct raw {
+    struct file file;
+    uint32_t laddr, faddr; /* 0: any */
+    uint32_t first, count, number[WAITING_MOST];
+} raw[RAWS];
+
+static void raw_takes_one(struct raw *r)
+{
+    struct ends from;
+    struct transfer t = {.at = USER_AT, .left = sizeof user};
+    poll_is_true(&r->file);
+    int n = datagram_receive(r->file.data, &t, &from, false, false);
+    if (!r->count) {
+        CHECK_EQUAL(n, -EAGAIN);
+        return;
+    }
+    uint32_t number = r->number[r->first++ % WAITING_MOST];
+    r->count--;
+    CHECK_EQUAL(n, IP_HEADER + 8 + number % RAW_BYTES_MOST);
+    CHECK_EQUAL(user[0], 0x45); /* the IP header is there */
+    CHECK_EQUAL(user[8], 9);
+    CHECK_EQUAL(get32(user + 12), from.faddr);
+    CHECK_EQUAL(get32(user + IP_HEADER + 4), number);
+    for (uint32_t i = 8; i < 8 + number % RAW_BYTES_MOST; i++)
+        CHECK_EQUAL(user[IP_HEADER + i], (uint8_t)(number * 13 + i - 8));
+}
+
+static void a_raw_message_comes(uint32_t number)
+{
+    uint32_t from = PEER_IP + 2 * random_below(&dice, 2), to = random_below(&dice, 3) ? OUR_IP : 0x0a0000ff;
+    uint32_t full = net_counts().raw_full, should = 0;
+    uint32_t length = make_icmp(from, to, random_below(&dice, 2) ? 0 : 13, number, number % RAW_BYTES_MOST);
+    bool damaged = !random_below(&dice, 8);
+    if (damaged)
+        packet[IP_HEADER + 4] ^= 1;
+    for (struct raw *r = raw; r < raw + RAWS && !damaged; r++) {
+        if (!r->file.data || (r->laddr && r->laddr != to) || (r->faddr && r->faddr != from))
+            continue;
+        if (r->count == RECEIVE_BUFFER / MBUF_BYTES)
+            should++;
+        else
+            r->number[(r->first + r->count++) % WAITING_MOST] = number;
+    }
+    input(length);
+    CHECK_EQUAL(net_counts().raw_full - full, should);
+}
+
+static void raw_step(uint32_t number)
+{
+    struct raw *r = &raw[random_below(&dice, RAWS)];
+    switch (random_below(&dice, 9)) {
+    case 0:
+        if (r->file.data)
+            datagram_ops.close(&r->file);
+        *r = (struct raw){.file = file_for(datagram_create_raw(), 0)};
+        break;
+    case 1:
+        if (!r->file.data)
+            break;
+        r->laddr = random_below(&dice, 2) ? OUR_IP : 0;
+        CHECK_EQUAL(datagram_bind(r->file.data, r->laddr, random_below(&dice, 2)), 0);
+        break;
+    case 2:
+        if (!r->file.data || r->laddr) /* connected, it would have the own address */
+            break;
+        r->faddr = PEER_IP;
+        CHECK_EQUAL(datagram_connect(r->file.data, PEER_IP, 0), 0);
+        r->laddr = OUR_IP;
+        break;
+    case 3:
+    case 4:
+    case 5:
+        if (r->file.data)
+            raw_takes_one(r);
+        break;
+    default: a_raw_message_comes(number);
+    }
+}
+
+HOST_TEST(each_icmp_message_goes_to_all_raw_sockets_that_it_fits)
+{
+    begin(15);
+    memset(raw, 0, sizeof raw);
+    for (uint32_t number = 1; number < 30000 * host_times(); number++)
+        raw_step(number);
+    CHECK(net_counts().raw_full && net_counts().icmp_bad && wakeups);
+    for (struct raw *r = raw; r < raw + RAWS; r++)
+        if (r->file.data)
+            datagram_ops.close(&r->file);
+    all_has_gone();
+}
+
+/* What no memory is left to copy is lost to that socket, and nothing else is. */
+HOST_TEST(a_raw_socket_may_lose_its_copy)
+{
+    begin(16);
+    struct file f = file_for(datagram_create_raw(), O_NONBLOCK);
+    waiting = f;
+    for (unsigned fails = 1; fails < 4; fails++) {
+        uint32_t length = make_icmp(PEER_IP, OUR_IP, 8, fails, 10);
+        unsigned before = sent;
+        fails_at = fails + 1; /* the first is the frame's own buffer */
+        input(length);
+        fails_at = 0;
+        CHECK_EQUAL(sent - before, 1); /* the echo is answered */
+        CHECK_EQUAL(read_some(sizeof user), fails == 1 ? -EAGAIN : (int)length);
+    }
+    CHECK_EQUAL(net_counts().raw_full, 1);
+    datagram_ops.close(&f);
+    all_has_gone();
+}
+
+/* Messages of all lengths leave as they are, in one packet or in fragments; the own host gets its own. */
+HOST_TEST(what_a_raw_socket_sends_gets_an_ip_header)
+{
+    static const int ttls[] = {1, 255, -1};
+    begin(17);
+    struct file f = file_for(datagram_create_raw(), O_NONBLOCK);
+    struct datagram *d = f.data;
+    waiting = f;
+    for (uint32_t n = 0; n <= IP_MOST - IP_HEADER + 1; n += n < 20 || n % IP_PART < 9 || n > 65400 ? 1 : 61) {
+        struct transfer t = {.at = USER_AT, .left = n};
+        int ttl = ttls[n % 3];
+        CHECK_EQUAL(datagram_option(d, IPPROTO_IP, USER_IP_TTL, &ttl, true), 0);
+        for (uint32_t i = 0; i < n; i++)
+            user[i] = (uint8_t)random_next(&dice);
+        int done = datagram_send(d, &t, PEER_IP, 0);
+        CHECK_EQUAL(done, n > IP_MOST - IP_HEADER ? -EMSGSIZE : (int)n);
+        if (done < 0)
+            continue;
+        const uint8_t *ip = last->m_data + ETHER_HEADER;
+        CHECK_EQUAL(sent_length, n);
+        CHECK(!memcmp(sent_data, user, n));
+        CHECK_EQUAL(ip[8], ttl < 0 ? 64 : ttl);
+        CHECK_EQUAL(ip[9], IPPROTO_ICMP);
+        CHECK_EQUAL(get32(ip + 12), OUR_IP);
+        CHECK_EQUAL(get32(ip + 16), PEER_IP);
+        CHECK_EQUAL(datagram_option(d, IPPROTO_IP, USER_IP_TTL, &ttl, false), 0);
+        CHECK_EQUAL(ttl, ip[8]);
+    }
+    uint32_t length = make_icmp(0x7f000001, 0x7f000001, 8, 77, 2000 % RAW_BYTES_MOST) - IP_HEADER;
+    memcpy(user, packet + IP_HEADER, length);
+    CHECK_EQUAL(datagram_send(d, &(struct transfer){.at = USER_AT, .left = length}, 0x7f000001, 0), (int)length);
+    for (uint8_t type = 8, i = 0; i < 2; i++, type = 0) { /* the request and its answer */
+        CHECK_EQUAL(read_some(sizeof user), (int)(IP_HEADER + length));
+        CHECK_EQUAL(user[IP_HEADER], type);
+        CHECK_EQUAL(get32(user + IP_HEADER + 4), 77);
+    }
+    static const int bad[] = {0, 256, -2};
+    for (unsigned i = 0; i < 3; i++) {
+        int ttl = bad[i];
+        CHECK_EQUAL(datagram_option(d, IPPROTO_IP, USER_IP_TTL, &ttl, true), -EINVAL);
+    }
+    int value;
+    CHECK_EQUAL(datagram_option(d, USER_SOL_SOCKET, USER_SO_TYPE, &value, false), 0);
+    CHECK_EQUAL(value, USER_SOCK_RAW);
+    CHECK_EQUAL(send_to(d, 0, 0), -EDESTADDRREQ);
+    CHECK_EQUAL(datagram_shut(d, true, true), -ENOTCONN);
+    CHECK_EQUAL(datagram_connect(d, PEER_IP, 0), 0);
+    CHECK_EQUAL(send_to(d, 0, 0), 5);
+    CHECK_EQUAL(datagram_connect(d, 0, 0), 0);
+    CHECK_EQUAL(send_to(d, 0, 0), -EDESTADDRREQ);
+    datagram_ops.close(&f);
     all_has_gone();
 }
 

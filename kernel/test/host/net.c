@@ -1,7 +1,8 @@
 /*
  * The network stack, frame by frame, against the answers it must send; and frames of any content, which crash
  * nothing and lose no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c net/icmp.c net/udp.c
- * net/in_cksum.c net/ether_output.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * net/in_cksum.c net/ether_output.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c
+ * net/route.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/net.h"
@@ -372,7 +373,7 @@ HOST_TEST(a_table_that_is_full_loses_no_packet)
     for (uint32_t n = 0; n < 100; n++) {
         uint32_t length = echo_frame(frame, n, 4, 0);
         uint8_t *ip = frame + ETHER_HEADER;
-        put32(ip + 12, PEER_IP + 256 * (n + 1));
+        put32(ip + 12, PEER_IP + 9 + n);
         put16(ip + 10, 0);
         put16(ip + 10, in_cksum(ip, IP_HEADER, 0));
         input(frame, length);
@@ -521,7 +522,7 @@ HOST_TEST(frames_of_any_content_take_nothing_down_and_lose_no_buffer)
     CHECK(c.ip_fragments_bad && c.icmp_errors);
     CHECK_EQUAL(c.ip_in + c.ip_reassembled, c.ip_short + c.ip_bad + c.ip_checksum + c.ip_fragments + c.ip_other +
                                                 c.ip_protocol + c.icmp_in + c.udp_in);
-    CHECK_EQUAL(c.icmp_in, c.icmp_bad + c.icmp_ignored + c.icmp_echo + c.icmp_told);
+    CHECK_EQUAL(c.icmp_in, c.icmp_bad + c.icmp_ignored + c.icmp_echo + c.icmp_told + c.icmp_redirects);
 }
 
 /* Fragments -------------------------------------------------------------------------------------------------------- */

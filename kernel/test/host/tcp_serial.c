@@ -3,6 +3,7 @@
  * net/ip.c net/ip_reassembly.c net/icmp.c net/loop.c net/datagram.c net/udp.c net/in_cksum.c net/ether_output.c
  * net/in_pcb.c net/socket.c net/sockbuf.c net/urgent.c net/pair.c net/direct.c net/socket_options.c net/tcp_input.c
  * net/tcp_options.c net/tcp_sack.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c net/waiting.c
- * lib/bootargs.c lib/printf.c. Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/serial.h" TCP_FEW=10
+ * lib/bootargs.c lib/printf.c
+ * net/route.c. Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/serial.h" TCP_FEW=10
  */
 #include "tcp.c"

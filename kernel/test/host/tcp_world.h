@@ -45,6 +45,12 @@ static uint8_t user[65536]; /* memory of user mode, from address 0x1000 on */
 
 /* The kernel around TCP -------------------------------------------------------------------------------------------- */
 
+int if_ioctl(struct vm_map *map, uint32_t request, uint32_t at)
+{
+    (void)map, (void)request, (void)at;
+    return -ENOTTY;
+}
+
 #ifdef NET_HANDED_H
 #define OF_A_FRAME 2 /* allocations: a packet, and the request that passes it on */
 #else

@@ -4,6 +4,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <net/route.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -385,6 +388,167 @@ static void long_datagrams(void)
     expect("close", close(fd) | close(other), 0);
 }
 
+static struct ifreq *named(const char *name)
+{
+    static struct ifreq of;
+    of = (struct ifreq){0};
+    strcpy(of.ifr_name, name);
+    return &of;
+}
+
+static long address_of(const struct sockaddr *of)
+{
+    return ntohl(((const struct sockaddr_in *)of)->sin_addr.s_addr);
+}
+
+static void names_of_interfaces(void)
+{
+    char name[IFNAMSIZ];
+    expect("lo", if_nametoindex("lo"), 1);
+    expect("eth0", if_nametoindex("eth0"), 2);
+    FAILS(if_nametoindex("eth00") ? 0 : -1, ENXIO);
+    expect("the first", strcmp(if_indextoname(1, name), "lo"), 0);
+    FAILS(if_indextoname(3, name) ? 0 : -1, ENXIO);
+    struct if_nameindex *all = if_nameindex();
+    expect("all", all && all[0].if_index == 1 && !strcmp(all[1].if_name, "eth0") && !all[2].if_index, 1);
+    if_freenameindex(all);
+    struct ifaddrs *of;
+    expect("getifaddrs", getifaddrs(&of), 0);
+    expect("loop-back", address_of(of->ifa_addr), 0x7f000001);
+    expect("its flags", of->ifa_flags, IFF_UP | IFF_LOOPBACK | IFF_RUNNING);
+    of = of->ifa_next;
+    expect("broadcast", address_of(of->ifa_broadaddr), 0x0a0000ff);
+    expect("mask", address_of(of->ifa_netmask), 0xffffff00);
+    expect("the last", !of->ifa_next, 1);
+}
+
+/* All requests, on a descriptor of either kind. */
+static void interfaces(int type)
+{
+    int fd = socket(AF_INET, type, 0);
+    struct ifreq *of = named("eth0"), both[2];
+    expect("SIOCGIFADDR", ioctl(fd, SIOCGIFADDR, of), 0);
+    expect("the address", address_of(&of->ifr_addr), 0x0a000002);
+    expect("SIOCGIFNETMASK", ioctl(fd, SIOCGIFNETMASK, of), 0);
+    expect("the mask", address_of(&of->ifr_netmask), 0xffffff00);
+    expect("SIOCGIFBRDADDR", ioctl(fd, SIOCGIFBRDADDR, of), 0);
+    expect("all hosts", address_of(&of->ifr_broadaddr), 0x0a0000ff);
+    expect("SIOCGIFFLAGS", ioctl(fd, SIOCGIFFLAGS, of), 0);
+    expect("the flags", of->ifr_flags, USER_IFF_UP | USER_IFF_BROADCAST | USER_IFF_RUNNING);
+    expect("SIOCGIFMTU", ioctl(fd, SIOCGIFMTU, of) | of->ifr_mtu, 1500);
+    expect("SIOCGIFINDEX", ioctl(fd, SIOCGIFINDEX, of) | of->ifr_ifindex, 2);
+    expect("SIOCGIFNAME", ioctl(fd, SIOCGIFNAME, of) | strcmp(of->ifr_name, "eth0"), 0);
+    expect("SIOCGIFHWADDR", ioctl(fd, SIOCGIFHWADDR, of) | memcmp(of->ifr_hwaddr.sa_data, "\2ILK\0\2", 6), 0);
+    struct ifconf list = {.ifc_len = 100, .ifc_req = both};
+    expect("SIOCGIFCONF", ioctl(fd, SIOCGIFCONF, &list) | list.ifc_len, 2 * sizeof *both);
+    expect("the second", strcmp(both[1].ifr_name, "eth0") | (address_of(&both[1].ifr_addr) != 0x0a000002), 0);
+    list.ifc_len = 63;
+    expect("room for one", ioctl(fd, SIOCGIFCONF, &list) | list.ifc_len, sizeof *both);
+    list.ifc_len = -1;
+    expect("no room", ioctl(fd, SIOCGIFCONF, &list) | list.ifc_len, 0);
+    expect("USER_IFF_LOOPBACK", ioctl(fd, SIOCGIFFLAGS, of = named("lo")) | (of->ifr_flags & USER_IFF_LOOPBACK), 8);
+    FAILS(ioctl(fd, SIOCSIFADDR, of), EOPNOTSUPP);
+    FAILS(ioctl(fd, SIOCGIFADDR, named("eth1")), ENODEV);
+    FAILS(ioctl(fd, SIOCGIFADDR, 16), EFAULT);
+    FAILS(ioctl(fd, SIOCGIFCONF, 16), EFAULT);
+    FAILS(ioctl(fd, 0x8999, named("eth0")), ENOTTY);
+    FAILS(ioctl(fd, SIOCSIFADDR, named("eth0")), EAFNOSUPPORT);
+    static const char *const wrong_ones[] = {"0.0.0.0", "10.0.0.255", "10.0.0.0", "127.0.0.1", "224.0.0.1"};
+    for (unsigned i = 0; i < sizeof wrong_ones / sizeof *wrong_ones; i++) {
+        of = named("eth0");
+        address((struct sockaddr_in *)&of->ifr_addr, wrong_ones[i], 0);
+        FAILS(ioctl(fd, SIOCSIFADDR, of), EINVAL);
+    }
+    static const char *const wrong_masks[] = {"0.0.0.0", "255.0.255.0", "255.255.255.254", "255.255.255.255"};
+    for (unsigned i = 0; i < sizeof wrong_masks / sizeof *wrong_masks; i++) {
+        of = named("eth0");
+        address((struct sockaddr_in *)&of->ifr_netmask, wrong_masks[i], 0);
+        FAILS(ioctl(fd, SIOCSIFNETMASK, of), EINVAL);
+    }
+    of = named("eth0");
+    of->ifr_flags = 0;
+    expect("down", ioctl(fd, SIOCSIFFLAGS, of) | ioctl(fd, SIOCGIFFLAGS, of) | (of->ifr_flags & USER_IFF_UP), 0);
+    of->ifr_flags = IFF_UP;
+    expect("up", ioctl(fd, SIOCSIFFLAGS, of) | ioctl(fd, SIOCGIFFLAGS, of) | (of->ifr_flags & USER_IFF_UP), 1);
+    expect("close", close(fd), 0);
+}
+
+/* Whether a list has as many entries as it says, and writes no more than there is room for. */
+static unsigned listed(int fd, unsigned long request, uint32_t *to, size_t words, unsigned room)
+{
+    struct user_list list = {(uint32_t)(uintptr_t)to, room, 0};
+    memset(to, 0x5a, (room + 1) * words * sizeof *to);
+    expect("a list", ioctl(fd, request, &list), 0);
+    if (list.count <= room)
+        expect("its end", to[list.count * words], 0x5a5a5a5a);
+    expect("its room", to[room * words], 0x5a5a5a5a);
+    return list.count;
+}
+
+static void lists(void)
+{
+    static uint32_t to[2000];
+    struct rtentry r = {.rt_flags = RTF_UP | RTF_GATEWAY};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0), raw = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+    const struct user_route *route = (void *)to;
+    const struct user_socket *s = (void *)to;
+    const struct user_count *count = (void *)to;
+    expect("one route", listed(fd, USER_SIOCROUTES, to, sizeof *route / 4, 4), 1);
+    expect("it", route->to == htonl(0x0a000000) && route->mask == htonl(0xffffff00) && route->flags == RTF_UP, 1);
+    address((struct sockaddr_in *)&r.rt_dst, "192.168.7.0", 0);
+    address((struct sockaddr_in *)&r.rt_genmask, "255.255.255.0", 0);
+    address((struct sockaddr_in *)&r.rt_gateway, "10.0.0.9", 0);
+    expect("SIOCADDRT", ioctl(fd, SIOCADDRT, &r), 0);
+    FAILS(ioctl(fd, SIOCADDRT, &r), EEXIST);
+    expect("two routes", listed(fd, USER_SIOCROUTES, to, sizeof *route / 4, 1), 2);
+    expect("both", listed(fd, USER_SIOCROUTES, to, sizeof *route / 4, 3), 2);
+    expect("the other", route[1].gateway == htonl(0x0a000009) && route[1].flags == (RTF_UP | RTF_GATEWAY), 1);
+    expect("SIOCDELRT", ioctl(fd, SIOCDELRT, &r), 0);
+    FAILS(ioctl(fd, SIOCDELRT, &r), ESRCH);
+    r.rt_dst.sa_family = AF_UNIX;
+    FAILS(ioctl(fd, SIOCADDRT, &r), EAFNOSUPPORT);
+    FAILS(ioctl(fd, SIOCADDRT, 16), EFAULT);
+    FAILS(ioctl(fd, USER_SIOCROUTES, 16), EFAULT);
+    unsigned most = listed(fd, USER_SIOCSOCKETS, to, sizeof *s / 4, 60), found = 0;
+    for (unsigned i = 0; i < most; i++)
+        found += s[i].type == SOCK_RAW && s[i].port == htons(IPPROTO_ICMP);
+    expect("a raw socket", found, 1);
+    int more[60]; /* more than one buffer of the kernel describes */
+    for (unsigned i = 0; i < 60; i++)
+        expect("socket", (more[i] = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)) > 0, 1);
+    expect("60 more", listed(fd, USER_SIOCSOCKETS, to, sizeof *s / 4, 200), most + 60);
+    for (unsigned i = 0; i < 60; i++)
+        expect("raw", s[most + i].type == SOCK_RAW && !close(more[i]), 1);
+    expect("none wanted", listed(fd, USER_SIOCSOCKETS, to, sizeof *s / 4, 0), most);
+    most = listed(fd, USER_SIOCNETCOUNTS, to, sizeof *count / 4, 100);
+    expect("the first counter", most > 40 && !strcmp(count->name, "received"), 1);
+    expect("close", close(fd) | close(raw), 0);
+}
+
+/* An echo to the own host, and its answer. */
+static void raw(void)
+{
+    static unsigned char echo[] = {8, 0, 0xf7, 0xfd, 0, 1, 0, 1};
+    unsigned char got[100];
+    struct sockaddr_in of;
+    socklen_t length = sizeof of;
+    int fd = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP), value;
+    FAILS(socket(AF_INET, SOCK_RAW, IPPROTO_UDP), EPROTONOSUPPORT);
+    FAILS(send(fd, echo, sizeof echo, 0), EDESTADDRREQ);
+    FAILS(listen(fd, 1), EOPNOTSUPP);
+    value = 256;
+    FAILS(setsockopt(fd, IPPROTO_IP, USER_IP_TTL, &value, sizeof value), EINVAL);
+    value = 9;
+    expect("IP_TTL", setsockopt(fd, IPPROTO_IP, USER_IP_TTL, &value, sizeof value), 0);
+    expect("sendto", sendto(fd, echo, sizeof echo, 0, address(&of, "127.0.0.1", 0), sizeof of), sizeof echo);
+    expect("the echo", recv(fd, got, sizeof got, 0), 20 + sizeof echo);
+    expect("its TTL", got[8], 9);
+    expect("the answer", recvfrom(fd, got, sizeof got, 0, (struct sockaddr *)&of, &length), 20 + sizeof echo);
+    expect("its type", got[20], 0);
+    expect("its sender", address_of((struct sockaddr *)&of), 0x7f000001);
+    expect("close", close(fd), 0);
+}
+
 int main(void)
 {
     int ends[2], fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -406,6 +570,11 @@ int main(void)
     loop_back();
     datagrams();
     long_datagrams();
+    names_of_interfaces();
+    interfaces(SOCK_STREAM);
+    interfaces(SOCK_DGRAM);
+    lists();
+    raw();
     pair();
     messages(SOCK_DGRAM);
     messages(SOCK_STREAM);

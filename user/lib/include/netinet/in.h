@@ -15,8 +15,11 @@ struct sockaddr_in {
     uint8_t sin_zero[8];
 };
 
+#define IPPROTO_IP 0
+#define IPPROTO_ICMP 1
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
+#define IP_TTL 2 /* of what datagram and raw sockets send; -1: 64 */
 #define INADDR_ANY ((in_addr_t)0)
 #define INADDR_BROADCAST ((in_addr_t)0xffffffff)
 #define INADDR_LOOPBACK ((in_addr_t)0x7f000001)

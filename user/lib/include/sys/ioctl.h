@@ -1,9 +1,23 @@
-/* Requests to a terminal, as 4.3BSD, 4.4BSD and the kernel (user/abi.h) number them. */
+/* Requests to a terminal as 4.3BSD and 4.4BSD number them, to an interface (<net/if.h>) as Linux: user/abi.h. */
 #ifndef _SYS_IOCTL_H
 #define _SYS_IOCTL_H
 
 #define FIONREAD 0x4004667f
 #define SIOCATMARK 0x40047307
+#define SIOCADDRT 0x890b
+#define SIOCDELRT 0x890c
+#define SIOCGIFNAME 0x8910
+#define SIOCGIFCONF 0x8912
+#define SIOCGIFFLAGS 0x8913
+#define SIOCSIFFLAGS 0x8914
+#define SIOCGIFADDR 0x8915
+#define SIOCSIFADDR 0x8916
+#define SIOCGIFBRDADDR 0x8919
+#define SIOCGIFNETMASK 0x891b
+#define SIOCSIFNETMASK 0x891c
+#define SIOCGIFMTU 0x8921
+#define SIOCGIFHWADDR 0x8927
+#define SIOCGIFINDEX 0x8933
 #define TIOCGETA 0x402c7413
 #define TIOCSETA 0x802c7414
 #define TIOCSETAW 0x802c7415

@@ -50,6 +50,7 @@ struct msghdr {
 #define PF_INET6 AF_INET6
 #define SOCK_STREAM 1
 #define SOCK_DGRAM 2
+#define SOCK_RAW 3 /* of IPPROTO_ICMP: whole packets are received, and messages sent */
 #define SOCK_CLOEXEC 0x40000
 #define SOCK_NONBLOCK 0x4000
 #define MSG_OOB 0x1
