@@ -1,20 +1,23 @@
 """TCP between two machines on one wire: programs with sockets, every byte checked, under each kernel of the network.
 
 TCP_BYTES=65536 sends more each way, TCP_RACES=20 has more connections closed while others use them, under each kernel,
-and more operations of threads that race for the same sockets."""
+more operations of threads that race for the same sockets, and more commands of the network."""
 
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from sim.images import programs
 from sim.images.disks import ext2_image
 from sim.images.kernel import OPTIONS, SCHEMES
 from sim.images.programs import USER, build_program
 from sim.wires import frames
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
+from tests.kernel.tap_ping import namespace
 
 BYTES = int(os.environ.get("TCP_BYTES", "12000"))
 RACES = int(os.environ.get("TCP_RACES", "1"))
@@ -23,6 +26,7 @@ HARTS = {"connection": 4, "serial": 2, "global": 4, "connection-rw": 1, "krp-cla
 CASES = [(SCHEMES[n % len(SCHEMES)], kernel, HARTS[kernel]) for n, kernel in enumerate(OPTIONS["tcpip"].choices)]
 RACED = ("connection", "serial", "krp-classic", "krp-many")     # whose connections race in the short form
 WIRES = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
+PROGRAMS = Path(__file__).parent / "programs"
 SERVER, PORT = "10.0.0.2", 7
 FIN, SYN, RST = 1, 2, 4
 
@@ -86,6 +90,41 @@ def test_names_are_found_in_files_and_by_a_server_that_may_be_late_wrong_or_dead
     run = booted(tmp_path, "cli-optim", "connection", 1, "resolver root=disk0", {"resolver": program}, "--disk",
                  f"{ext2_image(NAMES, 512, 32)},profile=fast")
     assert run.status == 0 and run.result("resolver")["wrong"] == 0, run.report()
+
+
+@pytest.mark.parametrize("sync, kernel, harts", [("cli-optim", "connection", 1)])
+def test_the_networks_commands_say_what_is_there(tmp_path, sync, kernel, harts):
+    """A shell on node 1 beside a node that answers echoes, and is the next hop to other networks."""
+    net = f"run=net hz=100 ms=100000 echoes={7 if RACES > 1 else 3} console.baud={CONSOLE_BAUD}"
+    words = command(tmp_path, harts, sync, net, "file", CONSOLE_BAUD, 0, 4_000_000_000,
+                    DISK_BUILDS[sync] | {"tcpip": kernel}, ("net", "user"), DEVICES, shell("network.sh"),
+                    hang_cycles=200_000_000)
+    script = f"run=user program=sh args=network.sh{',all' * (RACES > 1)} hz=100 console.baud={CONSOLE_BAUD}"
+    done = subprocess.run([*words, "--nodes", "2", *WIRES, "--node", f"1:bootargs={script}"], capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL)
+    said = done.stdout + done.stderr + (tmp_path / "node-1/console.txt").read_text()
+    record = json.loads((tmp_path / "run.json").read_text())
+    (result,) = record["nodes"][1]["results"]["network"]
+    assert not result["failed"] and result["checks"] == (29 if RACES > 1 else 12), said
+    gone = [frame for _, frame in frames.read_pcap(tmp_path / "node-1/ether.pcap")
+            if frame[12:14] == b"\x08\x00" and frame[30:33] == bytes([192, 168, 7])]
+    assert {frame[:6] for frame in gone} == {bytes([2, *b"ILK", 0, 2])} and {frame[33] for frame in gone} == {7}
+
+
+def shell(script):
+    return programs.commands() | {script: PROGRAMS / script}
+
+
+@pytest.mark.skipif(namespace() is None, reason="no TAP device can be made here, not even with `unshare -Urn`")
+def test_linux_routes_and_redirects(tmp_path):
+    sync = "cli-optim"
+    words = command(tmp_path, 1, sync, f"run=user program=sh args=routes.sh hz=100 console.baud={CONSOLE_BAUD}",
+                    "file", CONSOLE_BAUD, 0, 10_000_000_000, DISK_BUILDS[sync] | {"tcpip": "connection"},
+                    ("net", "user"), DEVICES, shell("routes.sh"), hang_cycles=2_000_000_000)
+    script = [sys.executable, str(Path(__file__).with_name("tap_routes.py"))]
+    done = subprocess.run([*namespace(), *script, *words, "--ether", "tap:tap0"], capture_output=True, text=True)
+    run = ended(tmp_path, done.returncode, done.stdout + done.stderr)
+    assert run.status == 0 and run.result("routes")["failed"] == 0, run.report()
 
 
 @pytest.mark.parametrize("sync, kernel, harts", CASES)
