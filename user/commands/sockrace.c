@@ -1,13 +1,14 @@
 /*
  * sockrace: sockets over the loop-back that several threads open, connect, write, read, poll, shut down and close
- * without regard to each other: sockrace [OPERATIONS [THREADS]] (default 60, 4), by the seed of the run. Every thread
- * may use any socket of a common table, also one that another thread is just closing, or has closed. A close with
- * unread data, or before the connection is there, resets it. Prints
+ * without regard to each other: sockrace [OPERATIONS [THREADS [reset]]] (default 60, 4), by the seed of the run.
+ * Every thread may use any socket of a common table, also one that another thread is just closing, or has closed. A
+ * close with unread data, or before the connection is there, resets it; with `reset` every close does (SO_LINGER
+ * without a time), so that no connection has to wait for its end. Prints
  *
- *   @sockrace operations=... made=... accepted=... bytes=... resets=... polled=... lost=...
+ *   @sockrace operations=... made=... accepted=... bytes=... resets=... polled=... lost=... left=...
  *
- * and ends with 1 if a call fails with an error that no state of a socket explains, a wrong byte is delivered, or
- * packets' buffers are not free again at the end.
+ * and ends with 1 if a call fails with an error that no state of a socket explains, a wrong byte is delivered,
+ * packets' buffers are not free again at the end (lost), or, with `reset`, connections are left.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -35,7 +36,7 @@
 static volatile int slot[SLOTS];
 static volatile unsigned done, made, accepted, bytes, resets, polled, wrong;
 static unsigned operations = 60, threads = 4;
-static int listening;
+static int listening, resetting;
 
 #define COUNT(what, n) __atomic_fetch_add(&(what), (unsigned)(n), __ATOMIC_RELAXED)
 
@@ -71,6 +72,13 @@ static void keeps(int fd, unsigned at)
         complain("close");
 }
 
+static void resets_at_close(int fd)
+{
+    struct linger none = {1, 0};
+    if (resetting && setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none) && errno != EBADF)
+        complain("setsockopt");
+}
+
 static void opens(unsigned at)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT)};
@@ -82,6 +90,7 @@ static void opens(unsigned at)
         return;
     }
     COUNT(made, 1);
+    resets_at_close(fd);
     if (connect(fd, (struct sockaddr *)&to, sizeof to))
         failed("connect");
     keeps(fd, at);
@@ -189,12 +198,13 @@ int main(int argc, char **argv)
 {
     struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons(PORT)};
     pthread_t of[THREADS_MOST];
-    unsigned seed = 1, tries = 0;
+    unsigned seed = 1, tries = 0, waits;
     getentropy(&seed, sizeof seed);
     operations = argc > 1 ? (unsigned)atoi(argv[1]) : operations;
     threads = argc > 2 ? (unsigned)atoi(argv[2]) : threads;
+    resetting = argc > 3 && !strcmp(argv[3], "reset");
     if (!operations || !threads || threads > THREADS_MOST) {
-        printf("usage: sockrace [OPERATIONS [THREADS]], of threads 1 to %d\n", THREADS_MOST);
+        printf("usage: sockrace [OPERATIONS [THREADS [reset]]], of threads 1 to %d\n", THREADS_MOST);
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -203,6 +213,7 @@ int main(int argc, char **argv)
         complain("listen");
         return 1;
     }
+    resets_at_close(listening); /* and what it accepts */
     for (unsigned i = 0; i < SLOTS; i++)
         slot[i] = -1;
     struct user_net_status before = counted(), after;
@@ -223,13 +234,14 @@ int main(int argc, char **argv)
     do { /* unacknowledged data is retransmitted for a while */
         drains();
         after = counted();
-        if (after.mbufs > before.mbufs)
+        waits = after.mbufs > before.mbufs || (resetting && after.connections > before.connections);
+        if (waits)
             usleep(20000);
-    } while (after.mbufs > before.mbufs && ++tries < WAITS);
-    unsigned lost = after.mbufs - before.mbufs;
-    if (lost)
+    } while (waits && ++tries < WAITS);
+    unsigned lost = after.mbufs - before.mbufs, left = after.connections - before.connections;
+    if (lost || (resetting && left))
         wrong = 1;
     printf("@sockrace operations=%u made=%u accepted=%u bytes=%u resets=%u polled=%u lost=%u left=%u\n", done, made,
-           accepted, bytes, resets, polled, lost, (unsigned)after.connections);
+           accepted, bytes, resets, polled, lost, left);
     _exit((int)wrong);
 }

@@ -19,6 +19,7 @@ void (*host_before_lock)(void);
 void (*host_before_write)(void);
 unsigned host_locks_held;
 void (*host_lock_waits)(void);
+void (*host_others_run)(void);
 void (*host_section_begins)(void);
 
 uint32_t layout_seed; /* lib/layout.h */

@@ -5,6 +5,8 @@
 
 /* If set: called before a lock is taken, to do what another hart does in that moment. */
 extern void (*host_before_lock)(void);
+/* If set: called while another hart holds the lock, which goes on meanwhile. */
+extern void (*host_others_run)(void);
 
 struct spin {
     struct hart *owner;
@@ -42,6 +44,11 @@ static inline bool spin_take(struct spin *s, spin_place_t *place)
 static inline void spin_wait(struct spin *s, spin_place_t place)
 {
     (void)place;
+    while (host_others_run && s->owner != curhart) {
+        host_others_run();
+        if (spin_try(s))
+            return;
+    }
     panic("hart %u waits for a lock of hart %u for ever", (unsigned)curhart->id, (unsigned)s->owner->id);
 }
 

@@ -2324,3 +2324,5 @@ HOST_TEST(segments_of_any_content_take_nothing_down_and_leave_nothing)
     for (unsigned s = TCPS_SYN_SENT; s <= TCPS_TIME_WAIT; s++)
         CHECK(hostile_in[s]);
 }
+
+#include "test/host/tcp_races.h"

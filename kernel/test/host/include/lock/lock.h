@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/hart.h"
 #include "lib/panic.h"
 #include "lock/lock_class.h"
 #include "lock/lock_debug.h"
@@ -18,11 +19,14 @@ struct lock {
     struct lock_object object;
     bool written, disowned;
     unsigned readers;
+    struct hart *writer;
 };
 
 extern unsigned host_locks_held;
 /* If set: called on an attempt to take a disowned lock, to do what another thread would. */
 extern void (*host_lock_waits)(void);
+/* If set: called on an attempt to take a lock that another thread holds; that one goes on meanwhile. */
+extern void (*host_others_run)(void);
 /* If set: called before a lock is taken exclusively, to do what another thread does in that moment. */
 extern void (*host_before_write)(void);
 
@@ -57,6 +61,7 @@ static inline bool lock_try_write(struct lock *l)
     if (l->written || l->readers)
         return false;
     host_locks_held++;
+    l->writer = curhart;
     return l->written = true;
 }
 
@@ -66,6 +71,8 @@ static inline void lock_write(struct lock *l)
         host_before_write();
     while (l->disowned && host_lock_waits)
         host_lock_waits();
+    while ((l->written || l->readers) && host_others_run)
+        host_others_run();
     if (!lock_try_write(l))
         panic("lock %s is waited for, for ever", l->object.name);
 }
@@ -89,6 +96,8 @@ static inline void lock_read(struct lock *l)
     }
     while (l->disowned && host_lock_waits)
         host_lock_waits();
+    while (l->written && host_others_run)
+        host_others_run();
     if (l->written)
         panic("lock %s is waited for, for ever", l->object.name);
     host_locks_held++;
@@ -145,7 +154,7 @@ static inline void lock_done_disowned(struct lock *l)
 
 static inline bool lock_write_held(const struct lock *l)
 {
-    return l->written && !l->disowned;
+    return l->written && !l->disowned && (l->writer == curhart || !host_others_run);
 }
 
 static inline bool lock_read_to_write(struct lock *l)
