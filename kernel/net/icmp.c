@@ -16,7 +16,6 @@
 
 #define ECHO_REPLY 0
 #define ECHO_REQUEST 8
-#define PARAMETER_PROBLEM 12
 #define QUOTED 8 /* bytes after the header of the packet that the error is about */
 #define ICMP_HEADER 8
 #define REPLY_TTL 64
@@ -83,6 +82,11 @@ static bool icmp_may_send(void)
 
 void icmp_error(struct mbuf *m, uint32_t type, uint32_t code)
 {
+    icmp_error_at(m, type, code, 0);
+}
+
+void icmp_error_at(struct mbuf *m, uint32_t type, uint32_t code, uint32_t at)
+{
     const uint8_t *ip = m->m_data;
     uint32_t header = (ip[0] & 0xf) * 4u, from = get32(ip + 12), quoted = MIN(m->m_len, header + QUOTED);
     bool looped = loop_is(ip), to_one = is_to_one(ip) && from;
@@ -101,6 +105,7 @@ void icmp_error(struct mbuf *m, uint32_t type, uint32_t code)
         put32(to + 16, from);
         icmp[0] = (uint8_t)type;
         icmp[1] = (uint8_t)code;
+        icmp[4] = (uint8_t)at;
         memcpy(icmp + ICMP_HEADER, ip, quoted);
         put16(icmp + 2, in_cksum(icmp, ICMP_HEADER + quoted, 0));
         NET_COUNT(icmp_errors);
@@ -125,7 +130,7 @@ static bool icmp_tells(const uint8_t *icmp, uint32_t length)
     uint32_t room = length - ICMP_HEADER, header = room ? (ip[0] & 0xf) * 4u : 0;
     struct told of = {.error = -EHOSTUNREACH};
     if (!if_ether_in_threads ||
-        (icmp[0] != ICMP_UNREACHABLE && icmp[0] != ICMP_TIME_EXCEEDED && icmp[0] != PARAMETER_PROBLEM))
+        (icmp[0] != ICMP_UNREACHABLE && icmp[0] != ICMP_TIME_EXCEEDED && icmp[0] != ICMP_PARAMETER_PROBLEM))
         return false;
     if (header < IP_HEADER || ip[0] >> 4 != 4 || room < header + QUOTED || !loop_has(get32(ip + 12)) ||
         get16(ip + 6) & IP_OFFSET) /* only the first fragment has ports */
@@ -193,17 +198,11 @@ void icmp_input(struct mbuf *m, uint32_t header)
     icmp[0] = ECHO_REPLY;
     put16(icmp + 2, 0);
     put16(icmp + 2, in_cksum_packet(m, header, 0));
-    if (header > IP_HEADER) { /* the answer has no options */
-        uint32_t options = header - IP_HEADER;
-        memmove(ip + options, ip, IP_HEADER);
-        m_adj(m, options);
-        ip = m->m_data;
-        ip[0] = 0x45;
-        put16(ip + 2, m->m_len);
-    }
+    uint32_t to = header > IP_HEADER ? ip_options_answer(m, header) : from;
+    ip = m->m_data;
     put32(ip + 12, looped ? get32(ip + 16) : net_own.ip);
-    put32(ip + 16, from);
+    put32(ip + 16, to);
     put16(ip + 6, 0);
     ip[8] = REPLY_TTL;
-    ip_output(m, from);
+    ip_output(m, to);
 }

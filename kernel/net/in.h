@@ -29,9 +29,11 @@
 #define ICMP_UNREACHABLE 3
 #define ICMP_REDIRECT 5
 #define ICMP_TIME_EXCEEDED 11
+#define ICMP_PARAMETER_PROBLEM 12
 #define ICMP_NO_PROTOCOL 2 /* codes of ICMP_UNREACHABLE */
 #define ICMP_NO_PORT 3
 #define ICMP_TOO_LONG 4
+#define ICMP_ROUTE_FAILED 5
 #define INADDR_BROADCAST 0xffffffffu
 
 static inline uint32_t get16(const uint8_t *p)

@@ -76,6 +76,8 @@ void ip_input(struct mbuf *m)
         m_free(m);
         return;
     }
+    if (header > IP_HEADER && !ip_options_pass(m, header))
+        return;
     if (get16(m->m_data + 6) & MORE_OR_OFFSET) {
         m = ip_reassemble(m, header);
         header = IP_HEADER;

@@ -58,6 +58,13 @@ void ip_input(struct mbuf *m);
 struct mbuf *ip_reassemble(struct mbuf *m, uint32_t header);
 void ip_slow(void);   /* periodically: drops datagrams that have waited too long for the rest */
 void ip_forget(void); /* drops all of them */
+/* False: the packet, whose header is of so many bytes, has been consumed because of its options. */
+bool ip_options_pass(struct mbuf *m, uint32_t header);
+/*
+ * Makes the header that of an answer, whose addresses the caller sets: without options, but with the source route that
+ * leads back, if it has come by one. Returns the address that the answer goes to first.
+ */
+uint32_t ip_options_answer(struct mbuf *m, uint32_t header);
 void icmp_input(struct mbuf *m, uint32_t header); /* `header`: length of the IP header at m_data */
 void udp_input(struct mbuf *m, uint32_t header);
 void tcp_input(struct mbuf *m, uint32_t header); /* in thread context */
@@ -85,6 +92,7 @@ void arp_forget(void);
  * allowed (RFC 1122, 3.2.2) and within the rate limit.
  */
 void icmp_error(struct mbuf *m, uint32_t type, uint32_t code);
+void icmp_error_at(struct mbuf *m, uint32_t type, uint32_t code, uint32_t at); /* `at`: the byte that is wrong */
 
 /*
  * Sends an echo request to `to`, numbered, with `bytes` bytes of a pattern: false if there is no memory for it. Answers

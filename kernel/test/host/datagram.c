@@ -2,7 +2,7 @@
  * Datagram sockets, frame by frame: which socket gets a datagram, against a model of sockets; what is sent; frames of
  * any content; no memory. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c
  * net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c lock/simple_lock.c net/waiting.c lib/printf.c
- * net/route.c. Options:
+ * net/route.c net/ip_options.c. Options:
  * ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */

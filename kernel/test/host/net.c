@@ -2,7 +2,7 @@
  * The network stack, frame by frame, against the answers it must send; and frames of any content, which crash
  * nothing and lose no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c net/icmp.c net/udp.c
  * net/in_cksum.c net/ether_output.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c
- * net/route.c. Options: ZONE_DEBUG=0
+ * net/route.c net/ip_options.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/net.h"
@@ -364,6 +364,87 @@ HOST_TEST(an_address_is_defended_once_in_ten_seconds)
     }
     CHECK_EQUAL(told, 3);
     CHECK_EQUAL(net_counts().arp_conflicts, 60);
+}
+
+#define FAR_IP 0x0a000032u
+#define ROUTE_MOST 7 /* addresses */
+
+/* A source route with these addresses behind others; returns the length of all, and where it is. */
+static uint32_t put_options(uint8_t *to, struct random *r, const uint32_t *by, uint32_t hosts, uint32_t *route)
+{
+    uint32_t at = 0;
+    memset(to, 0, 40);
+    while (at < 6 && random_below(r, 2)) {
+        to[at] = random_below(r, 2) ? 1 : 200; /* nothing, or unknown */
+        if (to[at] == 200)
+            to[at + 1] = 2;
+        at += to[at] == 200 ? 2 : 1;
+    }
+    *route = at;
+    to[at] = random_below(r, 2) ? 131 : 137;
+    to[at + 1] = (uint8_t)(3 + 4 * hosts);
+    to[at + 2] = (uint8_t)(4 + 4 * hosts);
+    for (uint32_t i = 0; i < hosts; i++)
+        put32(to + at + 3 + 4 * i, by[i]);
+    return (at + 3 + 4 * hosts + 3) / 4 * 4;
+}
+
+/* An answer that goes back by the addresses that its echo came by. */
+static void goes_back(const uint8_t *ip, uint8_t type, const uint32_t *by, uint32_t hosts)
+{
+    uint32_t length = IP_HEADER + (hosts ? 4 + 4 * hosts : 0);
+    CHECK_EQUAL((ip[0] & 15) * 4, length);
+    CHECK_EQUAL(by_the_book(ip, length), 0);
+    CHECK_EQUAL(get32(ip + 16), PEER_IP);
+    CHECK_EQUAL(ip[length], 0); /* an echo's answer */
+    CHECK_EQUAL(by_the_book(ip + length, 18), 0);
+    if (!hosts)
+        return;
+    CHECK_EQUAL(get32(ip + IP_HEADER), 0x01000004u | (uint32_t)type << 16 | (3 + 4 * hosts) << 8);
+    for (uint32_t i = 0; i < hosts; i++)
+        CHECK_EQUAL(get32(ip + IP_HEADER + 4 + 4 * i), i + 1 < hosts ? by[hosts - 2 - i] : FAR_IP);
+}
+
+/* RFC 1122, 3.2.1.8, 3.2.2.5 and 3.2.2.6. */
+HOST_TEST(a_source_route_leads_an_answer_back_or_is_refused)
+{
+    begin();
+    uint8_t frame[200] __attribute__((aligned(8)));
+    struct random r = random_from(4, 4);
+    unsigned kinds[3] = {0};
+    input(frame, arp_frame(frame, 2, PEER_IP, OUR_IP));
+    forget();
+    for (unsigned n = 0; n < 3000; n++) {
+        uint8_t options[40];
+        uint32_t by[ROUTE_MOST + 1], hosts = random_below(&r, ROUTE_MOST + 1), route;
+        for (uint32_t i = 0; i < hosts; i++)
+            by[i] = i + 1 < hosts ? 0x0a000064u + random_below(&r, 100) : PEER_IP;
+        uint32_t length = put_options(options, &r, by, hosts, &route), kind = random_below(&r, hosts ? 3 : 2);
+        if (kind == 1) /* it does not fit into the header */
+            options[route + 1] = (uint8_t)(length - route + 1 + random_below(&r, 100));
+        if (kind == 2) /* it goes on */
+            options[route + 2] = (uint8_t)(4 + 4 * random_below(&r, hosts));
+        uint32_t bytes = echo_frame(frame, n, 10, length);
+        uint8_t *ip = frame + ETHER_HEADER;
+        memcpy(ip + IP_HEADER, options, length);
+        put32(ip + 12, kind || !hosts ? PEER_IP : FAR_IP);
+        put16(ip + 10, 0);
+        put16(ip + 10, by_the_book(ip, IP_HEADER + length));
+        now += CLOCK_HZ / 4; /* less than 20 minutes in all: the peer's address stays known */
+        input(frame, bytes);
+        CHECK_EQUAL(sent_count, 1);
+        ip = sent[0]->m_data + ETHER_HEADER;
+        if (!kind)
+            goes_back(ip, options[route], by, hosts);
+        else
+            CHECK_EQUAL(get32(ip + IP_HEADER) >> 16, kind == 1 ? 0x0c00 : 0x0305);
+        CHECK(kind != 1 || ip[IP_HEADER + 4] == IP_HEADER + route);
+        kinds[kind]++;
+        forget();
+    }
+    CHECK(kinds[0] && kinds[1] && kinds[2]);
+    CHECK_EQUAL(net_counts().ip_bad, kinds[1]);
+    CHECK_EQUAL(net_counts().ip_other, kinds[2]);
 }
 
 HOST_TEST(a_table_that_is_full_loses_no_packet)

@@ -1,7 +1,7 @@
 /*
  * Routes against a model: the longest prefix of a list of numbers; redirects; references; which frames leave. Sources:
  * net/mbuf.c net/net.c net/arp.c net/ip.c net/ip_reassembly.c net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c
- * lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
+ * lock/simple_lock.c lib/printf.c net/ip_options.c. Options: ZONE_DEBUG=0
  * TCPIP_FILE="net/policy/connection.h"
  */
 #include "net/route.c"
