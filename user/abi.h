@@ -420,7 +420,7 @@
 #define USER_FIONREAD 0x4004667f /* (int *) */
 #define USER_SIOCATMARK 0x40047307 /* (int *) of a socket: whether the urgent byte is next */
 #define USER_SIOCNETSTATUS 0x400c6e00 /* (struct user_net_status *) of a socket */
-#define USER_SIOCMBUFSTATUS 0x40186e01 /* (struct user_mbuf_status *) of a stream socket */
+#define USER_SIOCMBUFSTATUS 0x40406e01 /* (struct user_mbuf_status *) of a stream socket */
 /* Of a socket: routes, numbered as in Linux. */
 #define USER_SIOCADDRT 0x890b /* (const struct user_rtentry *) */
 #define USER_SIOCDELRT 0x890c
@@ -655,11 +655,15 @@ struct user_net_status {
 };
 
 /*
- * Packets' buffers, of `bytes` each: in use, the most that were in use or cached, free ones that the harts cache,
- * allocations that memory had no buffer for, and pages that hold buffers.
+ * The two pools that packets come from: of mbufs, and of the clusters that have the data of longer ones and that the
+ * interface receives into. Objects of `bytes` each in use, the most so far, free ones, failed allocations, waits for
+ * one, pages that hold them, and the limit.
  */
+struct user_mbuf_pool {
+    uint32_t in_use, peak, free, denied, waits, pages, most, bytes;
+};
 struct user_mbuf_status {
-    uint32_t in_use, peak, cached, denied, pages, bytes;
+    struct user_mbuf_pool mbufs, clusters;
 };
 
 /* Of <netinet/in.h>: struct sockaddr_in. */

@@ -132,12 +132,13 @@ static void frame_out(struct mbuf *m, unsigned node)
     ether_output(m, to, ETHERTYPE_IPC);
 }
 
-static struct mbuf *frame_begin(const struct wire_header *header)
+/* With room for `bytes` more. */
+static struct mbuf *frame_begin(const struct wire_header *header, uint32_t bytes)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + sizeof *header + bytes, M_PROTOCOL);
     if (!m)
         return 0;
-    m->m_data += ETHER_HEADER + 2;
+    m->m_data += IP_AT;
     memcpy(m->m_data, header, sizeof *header);
     m->m_len = sizeof *header;
     return m;
@@ -171,11 +172,13 @@ static void message_frame(struct peer *peer, const struct message *m, uint32_t s
                                  .data_size = m->data_size,
                                  .to_epoch = peer->theirs,
                                  .epoch = peer->epoch};
-    struct mbuf *f = frame_begin(&header);
+    uint32_t page, at,
+        n = index ? message_piece(m->data_size, index, &page, &at)
+                  : sizeof(struct wire_head) + m->rights * sizeof m->wire_right[0] + m->size;
+    struct mbuf *f = frame_begin(&header, n);
     if (!f)
         return; /* treated as lost on the wire */
     if (index) {
-        uint32_t page, at, n = message_piece(m->data_size, index, &page, &at);
         append(f, (const uint8_t *)page_pointer(m->page[page]) + at, n);
     } else {
         struct wire_head head = {.to_uid = m->wire_uid,
@@ -195,7 +198,7 @@ static void send_header(struct peer *peer, struct wire_header header)
 {
     header.from = ipc_node;
     header.epoch = peer->epoch;
-    struct mbuf *f = frame_begin(&header);
+    struct mbuf *f = frame_begin(&header, 0);
     if (f)
         frame_out(f, peer->node);
 }

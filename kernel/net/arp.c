@@ -88,12 +88,12 @@ static struct entry *arp_make(uint32_t ip, struct mbuf **dropped)
 
 static void arp_send(uint32_t operation, const uint8_t *to, uint32_t to_ip)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + ARP_BYTES, M_PROTOCOL);
     if (!m) {
         NET_COUNT(no_mbuf);
         return;
     }
-    m->m_data += ETHER_HEADER + 2;
+    m->m_data += IP_AT;
     m->m_len = ARP_BYTES;
     uint8_t *p = m->m_data;
     memcpy(p, FIXED, sizeof FIXED);

@@ -22,9 +22,9 @@
 
 #define UDP_HEADER 8
 #define DATAGRAM_MOST (IP_MOST - IP_HEADER - UDP_HEADER)
-#define RECEIVE_BUFFER (32u * MBUF_BYTES) /* of memory: a datagram takes whole mbufs, even a short one */
-#define RECEIVE_LEAST (2u * MBUF_BYTES)
-#define RECEIVE_MOST (128u * MBUF_BYTES)
+#define RECEIVE_BUFFER (32u * (MSIZE + MCLBYTES)) /* of memory: a datagram takes whole mbufs and clusters */
+#define RECEIVE_LEAST (2u * (MSIZE + MCLBYTES))
+#define RECEIVE_MOST (128u * (MSIZE + MCLBYTES))
 #define PORT_FIRST 49152u /* RFC 6335: dynamic ports */
 #define PORTS 16384u
 #define TTL 64 /* unless IP_TTL says another */
@@ -263,11 +263,6 @@ static struct datagram *receiver(const struct ends *of)
     return best;
 }
 
-static uint32_t memory_of(const struct mbuf *m)
-{
-    return m_packet_mbufs(m) * MBUF_BYTES;
-}
-
 /* Writes the sender's address over a header; it stays right before the data until these are read. */
 static void put_sender(struct mbuf *m, const struct ends *of)
 {
@@ -279,7 +274,7 @@ static void put_sender(struct mbuf *m, const struct ends *of)
 static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends *of)
 {
     simple_lock(&d->lock);
-    uint32_t more = memory_of(m);
+    uint32_t more = m_packet_memory(m);
     bool takes = !d->receive_shut && (!d->first || d->waiting + more <= d->waiting_most); /* the first has any length */
     if (takes) {
         put_sender(m, of);
@@ -415,7 +410,7 @@ static struct mbuf *take_first(struct datagram *d)
     d->first = m->m_nextpkt;
     if (!d->first)
         d->end = &d->first;
-    d->waiting -= memory_of(m);
+    d->waiting -= m_packet_memory(m);
     return m;
 }
 
@@ -426,7 +421,7 @@ static void datagram_put_back(struct datagram *d, struct mbuf *m)
     if (!d->first)
         d->end = &m->m_nextpkt;
     d->first = m;
-    d->waiting += memory_of(m);
+    d->waiting += m_packet_memory(m);
     thread_wakeup(&d->first);
     simple_lock_leave(&d->lock, s);
     poll_wakeup();
@@ -468,7 +463,8 @@ static struct mbuf *datagram_taken_in(struct transfer *t, uint32_t header, int *
     struct mbuf *m = 0, **end = &m;
     *error = 0;
     for (; !m || (t->left && !*error); header = 0) {
-        struct mbuf *part = *end = m_get();
+        uint32_t bytes = MIN(t->left, IP_PART - header);
+        struct mbuf *part = *end = m_get(IP_AT + IP_HEADER + header + bytes, M_USER);
         if (!part) {
             NET_COUNT(no_mbuf);
             *error = -ENOBUFS;
@@ -476,7 +472,7 @@ static struct mbuf *datagram_taken_in(struct transfer *t, uint32_t header, int *
         }
         end = &part->m_next;
         part->m_data += IP_AT + IP_HEADER + header;
-        part->m_len = MIN(t->left, IP_PART - header);
+        part->m_len = bytes;
         *error = transfer_in(t, part->m_data, part->m_len);
     }
     if (!*error)

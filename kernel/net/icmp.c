@@ -31,12 +31,13 @@ static uint8_t pattern(uint32_t number, uint32_t at)
 
 bool icmp_ask(uint32_t to, uint32_t number, uint32_t bytes)
 {
-    struct mbuf *m = bytes <= IP_MTU - IP_HEADER - ICMP_HEADER ? m_get() : 0;
+    struct mbuf *m =
+        bytes <= IP_MTU - IP_HEADER - ICMP_HEADER ? m_get(IP_AT + IP_HEADER + ICMP_HEADER + bytes, M_PROTOCOL) : 0;
     if (!m) {
         NET_COUNT(no_mbuf);
         return false;
     }
-    m->m_data += ETHER_HEADER + 2;
+    m->m_data += IP_AT;
     m->m_len = IP_HEADER + ICMP_HEADER + bytes;
     uint8_t *ip = m->m_data, *icmp = ip + IP_HEADER;
     memset(ip, 0, IP_HEADER + ICMP_HEADER);
@@ -91,9 +92,10 @@ void icmp_error_at(struct mbuf *m, uint32_t type, uint32_t code, uint32_t at)
     uint32_t header = (ip[0] & 0xf) * 4u, from = get32(ip + 12), quoted = MIN(m->m_len, header + QUOTED);
     bool looped = loop_is(ip), to_one = is_to_one(ip) && from;
     bool tells = ip[9] == IPPROTO_ICMP && (m->m_len <= header || ip[header] != ECHO_REQUEST);
-    struct mbuf *n = to_one && !tells && icmp_may_send() ? m_get() : 0;
+    struct mbuf *n =
+        to_one && !tells && icmp_may_send() ? m_get(IP_AT + IP_HEADER + ICMP_HEADER + quoted, M_PROTOCOL) : 0;
     if (n) {
-        n->m_data += ETHER_HEADER + 2;
+        n->m_data += IP_AT;
         n->m_len = IP_HEADER + ICMP_HEADER + quoted;
         uint8_t *to = n->m_data, *icmp = to + IP_HEADER;
         memset(to, 0, IP_HEADER + ICMP_HEADER);

@@ -123,6 +123,7 @@ void if_ether_start(void)
     uint32_t mbits = bootargs_number(BOOT(kernel, net_mbits));
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
+    pools_start();
     inet_start();
     receive_prepare();
     crit_t s = simple_lock_enter(&tx_lock); /* senders access the ring even while it is closed */
@@ -133,10 +134,7 @@ void if_ether_start(void)
     ether_moderate(moderate < RING_FILL ? moderate : RING_FILL, bootargs_number(BOOT(kernel, net_moderate_cycles)));
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
         for (unsigned n = 0; n < RING_FILL; n++) {
-            struct mbuf *m = m_get();
-            if (!m)
-                panic("memory is out: no buffers for the network");
-            give(q, m);
+            give(q, first_cluster());
         }
         ether_rx_publish(q);
         receive_establish(q);
@@ -172,7 +170,7 @@ void if_ether_stop(void)
     ether_stop();
     for (unsigned q = 0; q < ETHER_QUEUES; q++)
         for (uint32_t buffer; (buffer = ether_rx_take_back(q));)
-            m_free(mbuf_of(buffer));
+            m_cluster_free(cluster_at(buffer));
 }
 
 struct if_ether_counts if_ether_counts(void)

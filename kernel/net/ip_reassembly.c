@@ -1,6 +1,7 @@
 /*
  * Fragments become datagrams again (RFC 791, 815), of up to 65,535 bytes (RFC 1122, 3.3.2). The data of a datagram lie
- * in parts of the size of this network's fragments, an mbuf each; a fragment that is such a part is used as received.
+ * in parts of the size of this network's fragments, an mbuf with a cluster each; a fragment that is such a part is used
+ * as received.
  * At most DATAGRAMS are incomplete at a time, with PARTS_MOST parts together: this bounds the memory that a flood of
  * fragments takes. If a fragment overlaps another one without being the same, its datagram is dropped, as in IPv6 (RFC
  * 5722): no honest host sends it.
@@ -64,7 +65,7 @@ static void drop_datagram(struct datagram_begun *d, struct mbuf **gone, bool tol
 {
     struct mbuf *first = told && has_block(d, 0) ? d->part[0] : 0;
     if (first) {
-        first->m_data = first->m_buf + IP_AT;
+        first->m_data = first->m_ext + IP_AT;
         first->m_len = IP_HEADER + BLOCK;
         memcpy(first->m_data - ETHER_HEADER, d->header, HEADERS);
     }
@@ -132,7 +133,7 @@ static uint32_t blocks_there(const struct datagram_begun *d, const struct fragme
 static uint8_t *bytes_at(const struct datagram_begun *d, uint32_t at, uint32_t *room)
 {
     *room = IP_PART - at % IP_PART;
-    return d->part[at / IP_PART]->m_buf + IP_AT + IP_HEADER + at % IP_PART;
+    return d->part[at / IP_PART]->m_ext + IP_AT + IP_HEADER + at % IP_PART;
 }
 
 static bool is_the_same(const struct datagram_begun *d, const struct fragment *f)
@@ -149,7 +150,7 @@ static bool is_the_same(const struct datagram_begun *d, const struct fragment *f
 /* Whether its packet can serve as a part. */
 static bool is_part(const struct mbuf *m, const struct fragment *f)
 {
-    return !(f->offset % IP_PART) && m->m_data == m->m_buf + IP_AT;
+    return !(f->offset % IP_PART) && m->m_ext && m->m_data == m->m_ext + IP_AT;
 }
 
 /* Uses its packet as a part if that is missing; else copies its bytes into parts, of which two may be missing. */
@@ -157,7 +158,7 @@ static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const s
 {
     uint32_t first = f->offset / IP_PART, last = (f->offset + f->length - 1) / IP_PART;
     if (is_part(m, f) && !d->part[first]) {
-        memmove(m->m_buf + IP_AT + IP_HEADER, f->data, f->length); /* no options between */
+        memmove(m->m_ext + IP_AT + IP_HEADER, f->data, f->length); /* no options between */
         d->part[first] = m;
         d->parts++;
         parts_begun++;
@@ -205,7 +206,7 @@ static struct mbuf *datagram_whole(struct datagram_begun *d)
     struct mbuf *m = d->part[0];
     for (uint32_t i = 0; i < d->parts; i++) {
         struct mbuf *part = d->part[i];
-        part->m_data = part->m_buf + IP_AT + IP_HEADER;
+        part->m_data = part->m_ext + IP_AT + IP_HEADER;
         part->m_len = MIN(d->length - i * IP_PART, IP_PART);
         part->m_next = i + 1 < d->parts ? d->part[i + 1] : 0;
     }
@@ -232,7 +233,7 @@ static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mb
 {
     uint32_t wanted = is_part(of, f) ? 0 : f->offset % IP_PART + f->length > IP_PART ? 2 : 1;
     for (; wanted; wanted--) {
-        struct mbuf *m = m_get();
+        struct mbuf *m = m_get(MCLBYTES, M_FRAME);
         if (!m) {
             NET_COUNT(no_mbuf);
             return false;

@@ -42,7 +42,7 @@ void loop_start(void)
 void loop_output(struct mbuf *m)
 {
     NET_COUNT(looped);
-    if (!loopintrq.ifq_maxlen || m->m_data - m->m_buf < ETHER_HEADER) {
+    if (!loopintrq.ifq_maxlen || m_leading(m) < ETHER_HEADER) {
         NET_COUNT(loop_full);
         m_free(m);
         return;

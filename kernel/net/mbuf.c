@@ -3,26 +3,74 @@
 
 #include <string.h>
 
-DEFINE_ZONE(mbuf_zone, "mbuf", sizeof(struct mbuf), 8, SPL_NET, 0);
+#include "lib/panic.h"
 
 LOCK_CLASS(ifqueue_class, "packet queue", LOCK_SIMPLE, SPL_NET);
 
-struct mbuf *m_get(void)
+struct mbuf *m_get(uint32_t bytes, enum mbuf_use use)
 {
-    struct mbuf *m = zone_alloc(&mbuf_zone);
-    if (m) {
-        m->m_nextpkt = m->m_next = 0;
-        m->m_data = m->m_buf;
-        m->m_len = 0;
+    struct mbuf *m = pool_get(&mbuf_pool, use);
+    if (!m)
+        return 0;
+    uint8_t *cluster = bytes > MLEN ? pool_get(&cluster_pool, use) : 0;
+    m->m_nextpkt = m->m_next = 0;
+    m->m_ext = cluster;
+    m->m_data = m_begin(m);
+    m->m_len = 0;
+    if (bytes > MLEN && !cluster) {
+        m_free(m);
+        return 0;
     }
+    return m;
+}
+
+bool m_enlarge(struct mbuf *m, enum mbuf_use use)
+{
+    uint8_t *cluster = pool_get(&cluster_pool, use);
+    if (!cluster)
+        return false;
+    memcpy(cluster, m->m_data, m->m_len);
+    m->m_ext = m->m_data = cluster;
+    return true;
+}
+
+uint8_t *m_cluster(void)
+{
+    return pool_get(&cluster_pool, M_FRAME);
+}
+
+void m_cluster_free(uint8_t *cluster)
+{
+    pool_put(&cluster_pool, cluster);
+}
+
+struct mbuf *m_received(uint8_t **cluster, uint32_t pad, uint32_t length)
+{
+    struct mbuf *m = m_get(pad + length, M_FRAME);
+    if (!m)
+        return 0;
+    if (m->m_ext) {
+        uint8_t *empty = m->m_ext;
+        m->m_ext = *cluster;
+        *cluster = empty;
+    } else {
+        memcpy(m->m_dat, *cluster, pad + length);
+    }
+    m->m_data = m_begin(m) + pad;
+    m->m_len = length;
     return m;
 }
 
 void m_free(struct mbuf *m)
 {
     for (struct mbuf *rest; m; m = rest) {
+        if (!m->m_data)
+            panic("mbuf %p is freed twice", (void *)m);
         rest = m->m_next;
-        zone_free(&mbuf_zone, m);
+        if (m->m_ext)
+            pool_put(&cluster_pool, m->m_ext);
+        m->m_data = 0;
+        pool_put(&mbuf_pool, m);
     }
 }
 
@@ -30,14 +78,15 @@ struct mbuf *m_copy(const struct mbuf *m)
 {
     struct mbuf *copy = 0, **end = &copy;
     for (; m; m = m->m_next) {
-        struct mbuf *of = *end = m_get();
+        uint32_t before = m_leading(m);
+        struct mbuf *of = *end = m_get(m_size(m), M_PROTOCOL);
         if (!of) {
             m_free(copy);
             return 0;
         }
-        of->m_data += m->m_data - m->m_buf;
+        memcpy(of->m_data, m->m_data - before, before + m->m_len);
+        of->m_data += before;
         of->m_len = m->m_len;
-        memcpy(of->m_buf, m->m_buf, (size_t)(m->m_data + m->m_len - m->m_buf));
         end = &of->m_next;
     }
     return copy;
@@ -59,14 +108,9 @@ uint32_t m_length(const struct mbuf *m)
     return bytes;
 }
 
-struct zone_counts m_counts(void)
-{
-    return zone_counts(&mbuf_zone);
-}
-
 uint32_t m_in_use(void)
 {
-    return m_counts().in_use;
+    return mbuf_pool.in_use;
 }
 
 bool if_enqueue(struct ifqueue *q, struct mbuf *m)

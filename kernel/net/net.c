@@ -20,7 +20,7 @@ struct net_counts net_counts(void)
 void net_print_results(void)
 {
     struct net_counts sum = net_counts();
-    kprintf("@net mbufs=%lu", (unsigned long)m_in_use());
+    kprintf("@net mbufs=%lu clusters=%lu", (unsigned long)m_in_use(), (unsigned long)cluster_pool.in_use);
 #define NET_COUNT_PRINT(name) kprintf(" " #name "=%lu", (unsigned long)sum.name);
     NET_COUNTS(NET_COUNT_PRINT)
     kprintf("\n");

@@ -18,7 +18,7 @@
 #include "user/abi.h"
 #include "vm/map.h"
 
-#define OF_AN_MBUF (MBUF_BYTES / sizeof(struct user_socket))
+#define OF_AN_MBUF (MCLBYTES / sizeof(struct user_socket))
 
 DEFINE_MUTEX(sockets_lock, "list of sockets");
 /* Under sockets_lock: what is wanted, and what has been described. */
@@ -34,7 +34,7 @@ static struct user_socket *described_place(void)
         return 0;
     struct mbuf *m = described.last;
     if (!m || m->m_len == OF_AN_MBUF * sizeof(struct user_socket)) {
-        m = m_get();
+        m = m_get(MCLBYTES, M_USER);
         if (!m) {
             described.is_short = true;
             return 0;

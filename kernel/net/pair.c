@@ -47,6 +47,7 @@ static void pair_destroy(struct pair *p)
 
 int pair_create(struct file *end[2], uint32_t flags)
 {
+    pools_start();
     struct pair *p = zone_alloc(&pairs);
     if (!p)
         return -ENOMEM;
@@ -99,7 +100,7 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
             continue;
         }
         simple_lock_leave(&to->lock, s);
-        struct mbuf *chain = sb_taken_in(t, space, &error);
+        struct mbuf *chain = sb_taken_in(t, space, waits, e->limits.send, &error);
         s = simple_lock_enter(&to->lock);
         if (to->ended) {
             m_free_chain(chain);

@@ -6,18 +6,22 @@
 #include "lib/panic.h"
 #include "net/socket.h"
 
-/* A packet that fits into the last one is copied there, so that many small ones do not hold much memory. */
+/*
+ * A packet that fits into the last one is copied there, and the second one without a cluster in a row gets one, so that
+ * many short ones do not hold much memory and are no long list.
+ */
 void sb_append(struct sockbuf *sb, struct mbuf *m)
 {
     struct mbuf *last = sb->tail;
-    uint32_t room = last ? (uint32_t)(last->m_buf + MBUF_BYTES - (last->m_data + last->m_len)) : 0;
     sb->cc += m->m_len;
-    if (m->m_len <= room) {
+    if (last && m->m_len <= m_trailing(last)) {
         memcpy(last->m_data + last->m_len, m->m_data, m->m_len);
         last->m_len += m->m_len;
         m_free(m);
         return;
     }
+    if (last && !last->m_ext && !m->m_ext)
+        m_enlarge(m, M_FRAME);
     m->m_nextpkt = 0;
     if (last)
         last->m_nextpkt = m;
@@ -63,17 +67,29 @@ void sb_flush(struct sockbuf *sb)
     sb_drop(sb, sb->cc);
 }
 
-struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, int *error)
+/* No mbuf for the next piece: 0, go on, or with `chain` it can be sent meanwhile; or an error. */
+static int sb_no_mbuf(const struct mbuf *chain, uint32_t bytes, bool waits, uint32_t ticks)
+{
+    if (chain)
+        return waits ? 0 : -ENOBUFS;
+    int error = pool_wait(&mbuf_pool, waits, ticks);
+    return error || bytes <= MLEN ? error : pool_wait(&cluster_pool, waits, ticks);
+}
+
+struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, bool waits, uint32_t ticks, int *error)
 {
     struct mbuf *chain = 0, **end = &chain;
     *error = 0;
     while (t->left && most) {
-        struct mbuf *m = m_get();
+        uint32_t bytes = MIN(MIN(t->left, most), MCLBYTES);
+        struct mbuf *m = m_get(bytes, M_USER);
         if (!m) {
-            *error = -ENOBUFS;
-            break;
+            *error = sb_no_mbuf(chain, bytes, waits, ticks);
+            if (*error || chain)
+                break;
+            continue;
         }
-        m->m_len = MIN(MIN(t->left, most), MBUF_BYTES);
+        m->m_len = bytes;
         *error = transfer_in(t, m->m_data, m->m_len);
         if (*error) {
             m_free(m);

@@ -225,7 +225,7 @@ int so_send(struct socket *so, struct transfer *t, bool waits, bool urgent)
             break;
         }
         so_unlock(&so->lock);
-        struct mbuf *chain = sb_taken_in(t, (uint32_t)space, &error);
+        struct mbuf *chain = sb_taken_in(t, (uint32_t)space, waits, so->limits.send, &error);
         uint32_t bytes = m_length(chain);
         int sent = chain ? inet_send(so, chain, urgent && !t->left) : 0;
         if (!sent)
@@ -470,10 +470,15 @@ static int socket_stat(struct file *f, struct user_stat *to)
     return 0;
 }
 
+static struct user_mbuf_pool pool_status(const struct mbuf_pool *p, uint32_t bytes)
+{
+    struct pool_counts n = pool_counts(p);
+    return (struct user_mbuf_pool){n.in_use, n.peak, n.free, n.denied, n.waits, n.pages, n.most, bytes};
+}
+
 static int copy_mbuf_status(struct vm_map *map, uint32_t to)
 {
-    struct zone_counts n = m_counts();
-    struct user_mbuf_status status = {n.in_use, n.peak, n.cached, n.failures, n.pages, MBUF_BYTES};
+    struct user_mbuf_status status = {pool_status(&mbuf_pool, MSIZE), pool_status(&cluster_pool, MCLBYTES)};
     return copyout(map, to, &status, sizeof status);
 }
 

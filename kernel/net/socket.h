@@ -101,10 +101,10 @@ void sb_drop(struct sockbuf *sb, uint32_t bytes);
 void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to);
 void sb_flush(struct sockbuf *sb);
 /*
- * Without a lock: copies up to `most` bytes of the caller into a list of packets. On an error, which is in *error, it
- * is shorter, or 0.
+ * Without a lock: copies up to `most` bytes of the caller into a list of packets. `waits`: for memory, while it has
+ * none, at most `ticks` (waiting.h). The list is shorter if memory is short or on an error, which is in *error; or 0.
  */
-struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, int *error);
+struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, bool waits, uint32_t ticks, int *error);
 /* To the data to be sent; consumes the chain. `urgent`: its last byte is. False: sending has ended. */
 bool so_append(struct socket *so, struct mbuf *chain, bool urgent);
 /* Urgent data (urgent.c), with the socket's lock held: is announced `after` bytes of the received ones; bytes came. */

@@ -25,15 +25,15 @@ static const uint8_t flags_of[] = {
     [TCPS_TIME_WAIT] = TH_ACK,
 };
 
-/* An empty packet with room for the headers before TCP's; 0: out of memory. */
-static struct mbuf *packet(void)
+/* An empty packet with room for the headers before TCP's, and `bytes` after it; 0: out of memory. */
+static struct mbuf *packet(uint32_t bytes)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + HEADERS + bytes, M_PROTOCOL);
     if (!m) {
         NET_COUNT(no_mbuf);
         return 0;
     }
-    m->m_data += ETHER_HEADER + 2;
+    m->m_data += IP_AT;
     m->m_len = HEADERS;
     return m;
 }
@@ -72,7 +72,7 @@ static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint
 
 void tcp_respond(const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32_t flags, uint32_t window)
 {
-    struct mbuf *m = packet();
+    struct mbuf *m = packet(0);
     if (m)
         send(m, ends, seq, ack, flags, window, 0, 0);
 }
@@ -93,7 +93,7 @@ static void send_of(struct tcpcb *tp, struct mbuf *m, uint32_t seq, uint32_t up,
 
 void tcp_probe(struct tcpcb *tp)
 {
-    struct mbuf *m = packet();
+    struct mbuf *m = packet(TCP_OPTIONS_MOST);
     if (!m)
         return;
     uint32_t options = tcp_options_write(tp, false, m->m_data + HEADERS);
@@ -253,6 +253,12 @@ static uint32_t account(struct tcpcb *tp, struct plan *p)
     return seq;
 }
 
+/* A bound for the options of a segment with data. */
+static uint32_t options_most(const struct tcpcb *tp, const struct plan *p)
+{
+    return tp->told_count || p->flags & TH_SYN ? TCP_OPTIONS_MOST : TCP_TIMES_BYTES;
+}
+
 /* Sends one segment; returns whether another one may follow. */
 static bool send_one(struct tcpcb *tp)
 {
@@ -260,7 +266,7 @@ static bool send_one(struct tcpcb *tp)
     struct plan p;
     so_lock(&so->lock);
     bool goes = planned(tp, so, &p);
-    struct mbuf *m = goes ? packet() : 0;
+    struct mbuf *m = goes ? packet(p.length ? options_most(tp, &p) + p.length : TCP_OPTIONS_MOST) : 0;
     if (!m) {
         /* If memory is short, the timer tries again. */
         if (goes && !tp->timer[TCPT_REXMT] && !tp->timer[TCPT_PERSIST] &&

@@ -30,10 +30,10 @@ static uint32_t us, ether_restart_asked, refused;
 /* Straight to the interface. */
 static bool send_frame(void)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + BYTES, M_PROTOCOL);
     if (!m)
         return false;
-    m->m_data += ETHER_HEADER + 2;
+    m->m_data += IP_AT;
     m->m_len = BYTES;
     memset(m->m_data, 0, BYTES);
     ether_output(m, PEER, EXPERIMENTAL);

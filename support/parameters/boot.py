@@ -101,6 +101,10 @@ KERNEL = (
     _number("net.mbits", 100, 1000, "rate of the wire: 10, 100 or 1000", "Mbit/s", 10),
     _number("net.moderate", 1, 255, "received frames for one interrupt; 63, a full ring, at most", "frames"),
     _number("net.moderate.cycles", 0, 0xff_ffff, "time after which fewer frames interrupt; 0: never", "cycles"),
+    _number("net.mbufs", None, 65_536, "mbufs at most; default: one for each free page of RAM, a thirtieth of it",
+            "mbufs", 320),
+    _number("net.clusters", None, 65_536, "clusters of 2,000 bytes at most; default: a quarter of the free RAM",
+            "clusters", 320),
     _number("net.secret", 0, MOST, "key of the ports and initial sequence numbers that are chosen"),
     _number("net.threads", 1, 4, "netisr_threads", "threads", 1),
     _number("net.queue", 50, 1000, "packets that ipintrq holds; net=softint: that wait in each receive queue; "

@@ -62,9 +62,10 @@ def segments(path):
     return found
 
 
-def booted(folder, sync, kernel, harts, program, more, *options):
+def booted(folder, sync, kernel, harts, program, more, *options, bootargs=""):
     """How a program alone on the machine ended."""
-    words = command(folder, harts, sync, f"run=user program={program} hz=1000 console.baud={CONSOLE_BAUD}", "file",
+    bootargs = f"run=user program={program} hz=1000 console.baud={CONSOLE_BAUD} {bootargs}".strip()
+    words = command(folder, harts, sync, bootargs, "file",
                     CONSOLE_BAUD, 0, 400_000_000, DISK_BUILDS[sync] | {"tcpip": kernel}, None, DEVICES, more,
                     hang_cycles=100_000_000)
     done = subprocess.run([*words, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -76,6 +77,13 @@ def test_calls_answer_odd_arguments(tmp_path, sync, kernel, harts):
     run = booted(tmp_path, sync, kernel, harts, "sockets",
                  {"sockets": build_program([Path(__file__).parent / "programs/sockets.c"])})
     assert run.status == 0 and run.result("sockets")["wrong"] == 0, run.report()
+
+
+def test_connections_go_on_while_packets_have_no_memory(tmp_path):
+    run = booted(tmp_path, "spl-optim", "connection", 2, "buffers",
+                 {"buffers": build_program([Path(__file__).parent / "programs/buffers.c"])},
+                 bootargs="net.clusters=700")
+    assert run.status == 0 and run.result("buffers")["wrong"] == 0, run.report()
 
 
 NAMES = {

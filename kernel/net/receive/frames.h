@@ -2,30 +2,33 @@
 #ifndef NET_RECEIVE_FRAMES_H
 #define NET_RECEIVE_FRAMES_H
 
-#include <stddef.h>
-
 #include "dev/ether.h"
+#include "lib/panic.h"
 #include "net/if_ether.h"
 #include "net/net.h"
 #include "net/policy.h"
 
 extern struct if_ether_counts receive_counts[MAX_HARTS]; /* each hart writes its own */
 
-static inline void give(unsigned q, struct mbuf *m)
+/* The rings have clusters. */
+static inline void give(unsigned q, uint8_t *cluster)
 {
-    ether_rx_give(q, m, m->m_buf, MBUF_BYTES);
+    ether_rx_give(q, cluster, cluster, MCLBYTES);
 }
 
-static inline struct mbuf *mbuf_of(uint32_t buffer)
+static inline uint8_t *cluster_at(uint32_t buffer)
 {
-    return (struct mbuf *)(uintptr_t)(buffer - offsetof(struct mbuf, m_buf));
+    return (uint8_t *)(uintptr_t)buffer;
 }
 
-static inline void goes_up(struct mbuf *m, uint32_t length)
+/* A buffer of an interface that starts. */
+static inline uint8_t *first_cluster(void)
 {
-    m->m_data = m->m_buf + ETHER_PAD;
-    m->m_len = length;
-    ether_input(m);
+    uint8_t *cluster = pool_reserve(&cluster_pool, 1) ? m_cluster() : 0;
+    if (!cluster)
+        panic("no buffers for the network: give net.clusters=%lu or more, or a machine with more RAM",
+              (unsigned long)(2 * cluster_pool.most));
+    return cluster;
 }
 
 /* For the ways that process a frame where it is taken out of the ring. */

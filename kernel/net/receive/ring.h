@@ -26,19 +26,19 @@ static inline uint32_t receive(unsigned q, uint32_t most, bool unlocked)
     crit_t s = simple_lock_enter(&rx_lock[q]);
     while (n < most && ether_rx_take(q, &frame)) {
         n++;
-        struct mbuf *m = frame.owner, *fresh = m_get();
-        if (!fresh) {
+        uint8_t *cluster = frame.owner;
+        struct mbuf *m = m_received(&cluster, ETHER_PAD, frame.length);
+        give(q, cluster);
+        if (!m) {
             NET_COUNT(no_mbuf);
-            give(q, m);
             continue;
         }
-        give(q, fresh);
         NET_COUNT(received);
         if (unlocked) {
             simple_lock_leave(&rx_lock[q], s);
             inet_enter();
         }
-        goes_up(m, frame.length);
+        ether_input(m);
         if (unlocked) {
             inet_leave();
             s = simple_lock_enter(&rx_lock[q]);

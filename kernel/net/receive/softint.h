@@ -28,7 +28,7 @@ static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first pac
 /*
  * Takes the next frame of a queue, whose place gets an empty buffer; without one it is dropped (*m 0). False: no frame.
  */
-static bool softint_take(unsigned q, struct mbuf **m, uint32_t *length)
+static bool softint_take(unsigned q, struct mbuf **m)
 {
     struct ether_exchange *x = &exchange[q];
     *m = 0;
@@ -42,15 +42,13 @@ static bool softint_take(unsigned q, struct mbuf **m, uint32_t *length)
     fence_acquire();
     if (some) {
         struct ether_place *p = &x->place[x->tail & x->mask];
-        struct mbuf *empty = m_get();
-        if (empty) {
-            *length = p->status & 0xffff;
-            *m = mbuf_of(p->buffer);
-            p->buffer = (uintptr_t)empty->m_buf;
+        uint8_t *cluster = cluster_at(p->buffer);
+        *m = m_received(&cluster, ETHER_PAD, p->status & 0xffff);
+        p->buffer = (uintptr_t)cluster;
+        if (*m)
             NET_COUNT(received);
-        } else {
+        else
             NET_COUNT(no_mbuf);
-        }
         ether_exchange_done(x);
     }
     simple_lock_leave(&softnet_lock, s);
@@ -62,12 +60,11 @@ static void softnet(void *arg)
 {
     (void)arg;
     struct mbuf *m;
-    uint32_t length;
     in_softnet[curhart->id] = true;
     for (unsigned q = 0, none = 0; none < ETHER_QUEUES; q = (q + 1) % ETHER_QUEUES) {
-        none = softint_take(q, &m, &length) ? 0 : none + 1;
+        none = softint_take(q, &m) ? 0 : none + 1;
         if (m)
-            goes_up(m, length);
+            ether_input(m);
     }
     __atomic_store_n(&in_softnet[curhart->id], false, __ATOMIC_RELEASE);
 }
@@ -84,10 +81,7 @@ static void softint_fill(unsigned q)
     exchange[q].mask = places - 1;
     exchange[q].place = place[q];
     for (uint32_t n = 0; n < places; n++) {
-        struct mbuf *m = m_get();
-        if (!m)
-            panic("memory is out: no buffers for the network");
-        place[q][n].buffer = (uintptr_t)m->m_buf;
+        place[q][n].buffer = (uintptr_t)first_cluster();
     }
     ether_exchange_begin(&exchange[q], q);
 }
@@ -96,7 +90,7 @@ static void softint_release(unsigned q)
 {
     ether_exchange_end(&exchange[q], q);
     for (uint32_t n = 0; n <= exchange[q].mask; n++)
-        m_free(mbuf_of(place[q][n].buffer));
+        m_cluster_free(cluster_at(place[q][n].buffer));
 }
 
 static inline void receive_input(struct mbuf *m, bool ip)

@@ -14,9 +14,10 @@
 #include "test/host/host.h"
 #include "test/host/limits.h"
 #include "test/host/peer.h"
+#include "test/host/pools.h"
 
 #define SOCKETS 12
-#define WAITING_MOST 40
+#define WAITING_MOST 600
 #define HOSTILE_FRAMES 100000 /* times HOST_TIMES */
 
 const bool if_ether_in_threads = true; /* though TCP is not part of this unit */
@@ -183,7 +184,7 @@ static void keep_data(const uint8_t *ip)
 
 static void keep(struct mbuf *m)
 {
-    CHECK(m->m_data >= m->m_buf && m->m_data + m->m_len <= m->m_buf + MBUF_BYTES);
+    CHECK(m->m_data >= m_begin(m) && m->m_data + m->m_len <= m_begin(m) + m_size(m));
     CHECK(m->m_len <= ETHER_HEADER + IP_MTU);
     if (get16(m->m_data + 12) == ETHERTYPE_IP)
         keep_data(m->m_data + ETHER_HEADER);
@@ -233,7 +234,7 @@ static uint32_t make(uint32_t from, uint32_t fport, uint32_t to, uint32_t lport,
 /* As the interface passes it on: with its Ethernet header before it, padded to the least length. */
 static void input(uint32_t length)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + (length < 46 ? 46 : length), M_FRAME);
     if (!m)
         return;
     m->m_data += 2;
@@ -280,7 +281,7 @@ static struct kept {
     struct ends ends;
     uint32_t bound; /* its local address */
     uint32_t made; /* its number: of two that match equally, the younger one gets the datagram */
-    uint32_t first, count, room, number[WAITING_MOST], faddr[WAITING_MOST], fport[WAITING_MOST];
+    uint32_t first, count, memory, number[WAITING_MOST], faddr[WAITING_MOST], fport[WAITING_MOST];
 } kept[SOCKETS];
 
 static const uint32_t PLACES[] = {0, OUR_IP, 0x7f000001u}, PORT[] = {7, 8, 9};
@@ -311,6 +312,17 @@ static void poll_is_true(struct file *f)
     CHECK_EQUAL(!!(now & USER_POLLIN), error || datagram_receive(f->data, &t, &from, false, true) != -EAGAIN);
 }
 
+static uint32_t received_bytes(uint32_t number)
+{
+    return 4 + number % (number % 3 ? 100 : 1400);
+}
+
+/* A short one is in an mbuf alone. */
+static uint32_t received_memory(uint32_t number)
+{
+    return MSIZE + (IP_AT + IP_HEADER + UDP_HEADER + received_bytes(number) > MLEN ? MCLBYTES : 0);
+}
+
 static void take_one(struct kept *k)
 {
     struct ends from;
@@ -322,11 +334,12 @@ static void take_one(struct kept *k)
         return;
     }
     uint32_t at = k->first % WAITING_MOST;
-    CHECK_EQUAL(n, 4 + k->number[at] % 1400);
+    CHECK_EQUAL(n, received_bytes(k->number[at]));
     CHECK_EQUAL(get32(user), k->number[at]);
     CHECK_EQUAL(from.faddr, k->faddr[at]);
     CHECK_EQUAL(from.fport, k->fport[at]);
     if (!peek) {
+        k->memory -= received_memory(k->number[at]);
         k->first++;
         k->count--;
     }
@@ -356,7 +369,7 @@ static void model_step(uint32_t number)
     case 1:
         if (k->file.data)
             break;
-        *k = (struct kept){.file = file_for(datagram_create(), 0), .made = number, .room = RECEIVE_BUFFER / MBUF_BYTES};
+        *k = (struct kept){.file = file_for(datagram_create(), 0), .made = number};
         int one = 1;
         CHECK_EQUAL(datagram_option(k->file.data, USER_SOL_SOCKET, USER_SO_REUSEADDR, &one, true), 0);
         break;
@@ -386,11 +399,13 @@ static void model_step(uint32_t number)
         uint32_t lport = PORT[random_below(&dice, 3)], fport = 1 + random_below(&dice, 3);
         uint32_t before = net_counts().udp_no_port, full = net_counts().udp_full;
         put32(packet + IP_HEADER + UDP_HEADER, number);
-        input(make(PEER_IP, fport, OUR_IP, lport, 4 + number % 1400, random_below(&dice, 2)));
+        input(make(PEER_IP, fport, OUR_IP, lport, received_bytes(number), random_below(&dice, 2)));
         k = fitting(OUR_IP, lport, PEER_IP, fport);
         CHECK_EQUAL(net_counts().udp_no_port - before, !k);
-        CHECK_EQUAL(net_counts().udp_full - full, k && k->count == k->room);
-        if (k && k->count < k->room) {
+        bool takes = k && (!k->count || k->memory + received_memory(number) <= RECEIVE_BUFFER);
+        CHECK_EQUAL(net_counts().udp_full - full, k && !takes);
+        if (takes) {
+            k->memory += received_memory(number);
             uint32_t at = (k->first + k->count++) % WAITING_MOST;
             k->number[at] = number;
             k->faddr[at] = PEER_IP;
@@ -679,6 +694,26 @@ HOST_TEST(who_sends_to_the_own_host_hears_that_nobody_is_there)
     all_has_gone();
 }
 
+/* Fragments of a datagram with so many bytes, and whether the last one is short. */
+static uint32_t mbufs_of(uint32_t bytes, bool *short_one)
+{
+    uint32_t n = (UDP_HEADER + bytes + IP_PART - 1) / IP_PART;
+    *short_one = IP_AT + IP_HEADER + UDP_HEADER + bytes - (n - 1) * IP_PART <= MLEN;
+    return n;
+}
+
+static uint32_t allocations_of(uint32_t bytes)
+{
+    bool short_one;
+    return 2 * mbufs_of(bytes, &short_one) - short_one;
+}
+
+static uint32_t memory_of(uint32_t bytes)
+{
+    bool short_one;
+    return mbufs_of(bytes, &short_one) * (MSIZE + MCLBYTES) - short_one * MCLBYTES;
+}
+
 /*
  * An empty queue takes one datagram of any length, and more as long as their memory stays within its limit; reading
  * frees as much. A failed allocation, at any place, loses that datagram and nothing else.
@@ -693,26 +728,26 @@ HOST_TEST(long_datagrams_wait_while_there_is_room)
     CHECK_EQUAL(datagram_connect(a.data, 0x7f000001u, 7), 0);
     for (unsigned n = 0; n < 20000; n++) {
         uint32_t bytes = random_below(&dice, random_below(&dice, 3) ? 3000 : DATAGRAM_MOST + 1);
-        uint32_t mbufs = (UDP_HEADER + bytes + IP_PART - 1) / IP_PART;
+        uint32_t takes_up = memory_of(bytes);
         if (random_below(&dice, 3)) {
             struct transfer t = {.at = USER_AT, .left = bytes};
-            fails_at = random_below(&dice, 8) ? 0 : 1 + random_below(&dice, mbufs);
+            fails_at = random_below(&dice, 8) ? 0 : 1 + random_below(&dice, allocations_of(bytes));
             bool out = fails_at;
             CHECK_EQUAL(datagram_ops.write(&a, &t), out ? -ENOBUFS : (int)bytes);
             CHECK(!fails_at);
-            bool takes = !out && (!count || (memory + mbufs) * MBUF_BYTES <= RECEIVE_BUFFER);
+            bool takes = !out && (!count || memory + takes_up <= RECEIVE_BUFFER);
             full += !out && !takes;
             CHECK_EQUAL(net_counts().udp_full, full);
             if (takes) {
                 waits[(first + count++) % 64] = bytes;
-                memory += mbufs;
+                memory += takes_up;
             }
         } else {
             uint32_t is = waits[first % 64];
             CHECK_EQUAL(read_some(sizeof user), count ? (int)is : -EAGAIN);
             if (!count)
                 continue;
-            memory -= (UDP_HEADER + is + IP_PART - 1) / IP_PART;
+            memory -= memory_of(is);
             first++;
             count--;
         }
@@ -776,12 +811,12 @@ HOST_TEST(what_comes_for_all_goes_to_all)
     CHECK_EQUAL(datagram_connect(files[3].data, PEER_IP, 54), 0);
     for (unsigned n = 0; n < 500; n++) {
         bool out = !random_below(&dice, 5);
-        input(make(PEER_IP, 53, random_below(&dice, 2) ? 0x0a0000ffu : INADDR_BROADCAST, 7, 10, true));
+        input(make(PEER_IP, 53, random_below(&dice, 2) ? 0x0a0000ffu : INADDR_BROADCAST, 7, 200, true));
         for (unsigned i = 0; i < 6; i++)
-            has[i] += (i == 0 || i > 3) && has[i] < RECEIVE_BUFFER / MBUF_BYTES;
+            has[i] += (i == 0 || i > 3) && has[i] < RECEIVE_BUFFER / (MSIZE + MCLBYTES);
         for (unsigned i = 0; out && i < 6; i++)
             for (waiting = files[i]; random_below(&dice, 8);) {
-                CHECK_EQUAL(read_some(100), has[i] ? 10 : -EAGAIN);
+                CHECK_EQUAL(read_some(300), has[i] ? 200 : -EAGAIN);
                 if (has[i])
                     has[i]--;
             }
@@ -822,8 +857,13 @@ static uint32_t make_icmp(uint32_t from, uint32_t to, uint8_t type, uint32_t num
 static struct raw {
     struct file file;
     uint32_t laddr, faddr; /* 0: any */
-    uint32_t first, count, number[WAITING_MOST];
+    uint32_t first, count, memory, number[WAITING_MOST];
 } raw[RAWS];
+
+static uint32_t raw_memory(uint32_t number)
+{
+    return MSIZE + (IP_AT + IP_HEADER + 8 + number % RAW_BYTES_MOST > MLEN ? MCLBYTES : 0);
+}
 
 static void raw_takes_one(struct raw *r)
 {
@@ -837,6 +877,7 @@ static void raw_takes_one(struct raw *r)
     }
     uint32_t number = r->number[r->first++ % WAITING_MOST];
     r->count--;
+    r->memory -= raw_memory(number);
     CHECK_EQUAL(n, IP_HEADER + 8 + number % RAW_BYTES_MOST);
     CHECK_EQUAL(user[0], 0x45); /* the IP header is there */
     CHECK_EQUAL(user[8], 9);
@@ -857,10 +898,12 @@ static void a_raw_message_comes(uint32_t number)
     for (struct raw *r = raw; r < raw + RAWS && !damaged; r++) {
         if (!r->file.data || (r->laddr && r->laddr != to) || (r->faddr && r->faddr != from))
             continue;
-        if (r->count == RECEIVE_BUFFER / MBUF_BYTES)
+        if (r->count && r->memory + raw_memory(number) > RECEIVE_BUFFER) {
             should++;
-        else
-            r->number[(r->first + r->count++) % WAITING_MOST] = number;
+            continue;
+        }
+        r->memory += raw_memory(number);
+        r->number[(r->first + r->count++) % WAITING_MOST] = number;
     }
     input(length);
     CHECK_EQUAL(net_counts().raw_full - full, should);

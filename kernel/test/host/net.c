@@ -19,6 +19,7 @@
 #include "net/in.h"
 #include "net/loop.h"
 #include "test/host/host.h"
+#include "test/host/pools.h"
 
 /* TCP is not part of this unit: its segments are of an unknown protocol. */
 const bool if_ether_in_threads = false;
@@ -69,7 +70,7 @@ static void keep(struct mbuf *m)
     if (get16(m->m_data + 12) == ETHERTYPE_IP)
         CHECK(get16(m->m_data + ETHER_HEADER + 2) > IP_HEADER &&
               get16(m->m_data + ETHER_HEADER + 2) == m->m_len - ETHER_HEADER);
-    CHECK(m->m_data >= m->m_buf && m->m_data + m->m_len <= m->m_buf + MBUF_BYTES);
+    CHECK(m->m_data >= m_begin(m) && m->m_data + m->m_len <= m_begin(m) + m_size(m));
     sent[sent_count++] = m;
 }
 
@@ -90,17 +91,19 @@ static void forget(void)
 /* As the interface does: removes the header, and passes it on by its type. */
 static void input(const uint8_t *frame, uint32_t length)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(2 + MAX(length, LEAST), M_FRAME);
     CHECK(m);
-    __asan_unpoison_memory_region(m->m_buf, MBUF_BYTES);
-    memset(m->m_buf, 0, 2 + LEAST);
+    uint8_t *room = m_begin(m);
+    uint32_t bytes = m_size(m);
+    __asan_unpoison_memory_region(room, bytes);
+    memset(room, 0, 2 + LEAST);
     m->m_data += 2;
     memcpy(m->m_data, frame, length);
     length = MAX(length, LEAST); /* as on the wire */
     m->m_len = length;
     uint32_t type = get16(frame + 12);
     if (type != ETHERTYPE_IP || !(get16(m->m_data + ETHER_HEADER + 6) & 0x3fff)) /* nothing may read that */
-        __asan_poison_memory_region(m->m_data + length, MBUF_BYTES - 2 - length);
+        __asan_poison_memory_region(m->m_data + length, bytes - 2 - length);
     m_adj(m, ETHER_HEADER);
     if (type == ETHERTYPE_IP)
         ip_input(m);
@@ -108,7 +111,7 @@ static void input(const uint8_t *frame, uint32_t length)
         arp_input(m);
     else
         m_free(m);
-    __asan_unpoison_memory_region(m->m_buf, MBUF_BYTES); /* for its next owner */
+    __asan_unpoison_memory_region(room, bytes); /* for its next owner */
 }
 
 static void header(uint8_t *frame, uint32_t type)
@@ -332,8 +335,8 @@ HOST_TEST(addresses_are_asked_probed_announced_and_defended)
                     forget();
                     /* Which hosts are known now? */
                     bool learned = usable && FROM[from] && !ours && (known || TO[to] == OUR_IP);
-                    struct mbuf *m = m_get();
-                    m->m_data += ETHER_HEADER + 2;
+                    struct mbuf *m = m_get(IP_AT + IP_HEADER + 8, M_PROTOCOL);
+                    m->m_data += IP_AT;
                     m->m_len = IP_HEADER + 8;
                     memset(m->m_data, 0, m->m_len);
                     put16(m->m_data + 2, m->m_len);
@@ -501,7 +504,7 @@ HOST_TEST(datagrams_wait_for_their_reader)
     CHECK(!IF_DEQUEUE(&port.queue));
     for (unsigned n = 0; n < 3; n++) /* empty in between, the queue works as before */
         for (unsigned count = 0; count <= n; count++) {
-            struct mbuf *m = m_get();
+            struct mbuf *m = m_get(n == 1 ? MLEN + 1 : 0, M_PROTOCOL);
             CHECK(IF_ENQUEUE(&port.queue, m));
             if (count == n)
                 for (unsigned left = n + 1; left; left--)
@@ -744,41 +747,6 @@ HOST_TEST(fragments_over_each_other_take_their_datagram_with_them)
     input_fragment(frame, data, 0, 496, 0);
     input_fragment(frame, data, 496, data, 0);
     answered_once(frame, data);
-}
-
-/* As long as any memory is free there are mbufs; then an allocation is denied, and what is freed serves again. */
-HOST_TEST(all_memory_goes_to_mbufs_and_comes_back)
-{
-    begin();
-    struct mbuf *all = 0, *m;
-    uint32_t pages = pages_free(), got = 0;
-    for (uint32_t again = 1; again < 4; again++) {
-        for (got = 0; (m = m_get()); got++) {
-            CHECK_EQUAL(m->m_len, 0);
-            CHECK(!m->m_nextpkt && !m->m_next && m->m_data == m->m_buf);
-            memset(m->m_buf, 0xa5, MBUF_BYTES); /* no other one has any of it */
-            m->m_len = MBUF_BYTES;
-            m->m_nextpkt = all;
-            all = m;
-        }
-        CHECK_EQUAL(got, 2 * pages);
-        CHECK_EQUAL(pages_free(), 0);
-        CHECK_EQUAL(m_counts().failures, 2 * again - 1);
-        CHECK_EQUAL(m_in_use(), got);
-        CHECK_EQUAL(m_counts().peak, got);
-        CHECK_EQUAL(m_length(all), got * MBUF_BYTES);
-        struct mbuf *rest = all->m_nextpkt;
-        m_free(all);
-        CHECK_EQUAL(m_in_use(), got - 1);
-        all = m_get();
-        CHECK(all);
-        CHECK(!m_get());
-        all->m_nextpkt = rest;
-        m_free_chain(all);
-        all = 0;
-        CHECK_EQUAL(m_in_use(), 0);
-        CHECK(pages_free() + 4 >= pages); /* except what zones keep */
-    }
 }
 
 HOST_TEST(a_flood_of_fragments_costs_sixteen_buffers_for_half_a_minute)

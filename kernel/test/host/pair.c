@@ -11,6 +11,7 @@
 #include "lib/random.h"
 #include "test/host/host.h"
 #include "test/host/limits.h"
+#include "test/host/pools.h"
 
 #define USER_AT 0x1000u
 #define MOST 40000
@@ -173,11 +174,12 @@ static void check_sends(unsigned i, uint32_t n)
     uint32_t room = SO_BUFFER - (to->sent - to->taken), at = random_below(&dice, 20) ? USER_AT : 4;
     for (uint32_t b = 0; b < n; b++)
         user[b] = byte_of(!i, to->sent + b);
-    uint32_t mbufs = (n < room ? n + MBUF_BYTES - 1 : room + MBUF_BYTES - 1) / MBUF_BYTES;
+    uint32_t fits = n < room ? n : room, whole = fits / MCLBYTES, more = fits % MCLBYTES;
+    uint32_t pieces = 2 * whole + (more ? 1 + (more > MLEN) : 0); /* allocations */
     fails_at =
-        n && room && !to->ended && at == USER_AT && !random_below(&dice, 10) ? 1 + random_below(&dice, mbufs) : 0;
-    uint32_t goes = fails_at ? (fails_at - 1) * MBUF_BYTES : n < room ? n : room;
-    int error = !n ? 0 : to->ended ? -EPIPE : !room ? -EAGAIN : at == 4 ? -EFAULT : fails_at == 1 ? -ENOBUFS : 0;
+        n && room && !to->ended && at == USER_AT && !random_below(&dice, 10) ? 1 + random_below(&dice, pieces) : 0;
+    uint32_t goes = fails_at ? (fails_at - 1) / 2 * MCLBYTES : fits;
+    int error = !n ? 0 : to->ended ? -EPIPE : !room ? -EAGAIN : at == 4 ? -EFAULT : fails_at && !goes ? -ENOBUFS : 0;
     int done = pair_send(kept[i].file->data, &(struct transfer){.at = at, .left = n}, false);
     CHECK_EQUAL(done, error ? error : (int)goes);
     CHECK(!fails_at);
@@ -304,6 +306,62 @@ HOST_TEST(who_waits_gets_what_the_other_end_does)
     CHECK_EQUAL(pair_receive(e, &(struct transfer){.at = USER_AT, .left = 100}, true, false, false), -ECONNRESET);
     CHECK_EQUAL(pair_receive(e, &(struct transfer){.at = USER_AT, .left = 100}, true, false, false), 0);
     file_release(kept[0].file);
+    all_has_gone();
+}
+
+/* Writes of any one size: no more than an mbuf, or an mbuf and a cluster, in two that are half full. */
+HOST_TEST(short_writes_hold_little_memory)
+{
+    for (uint32_t size = 1; size <= MLEN; size++) {
+        make_pair();
+        unsigned had = objects;
+        for (uint32_t n = 0; n < SO_BUFFER / size; n++)
+            CHECK_EQUAL(pair_send(kept[0].file->data, &(struct transfer){.at = USER_AT, .left = size}, false), size);
+        CHECK(objects - had <= 3 * (SO_BUFFER / MCLBYTES + 1));
+        close_end(0);
+        close_end(1);
+        all_has_gone();
+    }
+}
+
+static int waits_are;
+static unsigned memory_waits;
+
+static int waits_for_memory(void)
+{
+    memory_waits++;
+    return waits_are;
+}
+
+/* A writer waits for memory while it holds none; else it first sends what it has. */
+HOST_TEST(a_writer_waits_for_memory)
+{
+    make_pair();
+    struct pair_end *e = kept[0].file->data;
+    pool_waits = waits_for_memory;
+    for (fails_at = 1; fails_at < 7;) {
+        unsigned at = fails_at;
+        CHECK_EQUAL(pair_send(e, &(struct transfer){.at = USER_AT, .left = 3 * MCLBYTES}, true), 3 * MCLBYTES);
+        CHECK(!fails_at);
+        CHECK_EQUAL(memory_waits, at == 1 || at == 2 ? 2 : 0); /* for either pool */
+        memory_waits = 0;
+        CHECK_EQUAL(
+            pair_receive(kept[1].file->data, &(struct transfer){.at = USER_AT, .left = MOST}, false, false, false),
+            3 * MCLBYTES);
+        fails_at = at + 1;
+    }
+    waits_are = -ERESTART;
+    for (fails_at = 1; fails_at < 3; fails_at++) {
+        unsigned at = fails_at;
+        CHECK_EQUAL(pair_send(e, &(struct transfer){.at = USER_AT, .left = 3 * MCLBYTES}, true), -ERESTART);
+        fails_at = at;
+        CHECK_EQUAL(pair_send(e, &(struct transfer){.at = USER_AT, .left = 3 * MCLBYTES}, false), -ENOBUFS);
+        fails_at = at;
+    }
+    fails_at = 0;
+    CHECK_EQUAL(memory_waits, 2);
+    close_end(0);
+    close_end(1);
     all_has_gone();
 }
 

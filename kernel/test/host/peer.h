@@ -17,10 +17,10 @@ static const struct net_address host_address = {{2, 'I', 'L', 'K', 0, 2}, OUR_IP
 
 static void peer_says_its_address(void)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + 28, M_FRAME);
     if (!m)
         return; /* the answer is lost */
-    m->m_data += ETHER_HEADER;
+    m->m_data += IP_AT;
     m->m_len = 28;
     memcpy(m->m_data, (const uint8_t[]){0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 1}, 14);
     put32(m->m_data + 14, PEER_IP);

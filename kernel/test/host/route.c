@@ -12,6 +12,7 @@
 #include "lib/random.h"
 #include "lock/lock.h"
 #include "test/host/host.h"
+#include "test/host/pools.h"
 #include "test/host/peer.h"
 
 #define STEPS 200000 /* times HOST_TIMES */
@@ -309,7 +310,7 @@ HOST_TEST(redirects_replace_the_oldest_and_leave_other_routes)
 
 static void send_to(uint32_t to)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + IP_HEADER + 8, M_PROTOCOL);
     CHECK(m);
     m->m_data += IP_AT;
     m->m_len = IP_HEADER + 8;
@@ -326,7 +327,7 @@ static void send_to(uint32_t to)
 /* A redirect for packets to `to`, by the host `from`, whose quoted packet has that source. */
 static void redirect_comes(uint32_t from, uint32_t to, uint32_t gateway, uint32_t source, bool cut)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + IP_HEADER + 8 + IP_HEADER + 8, M_FRAME);
     CHECK(m);
     m->m_data += IP_AT;
     m->m_len = IP_HEADER + 8 + (cut ? 16 : IP_HEADER + 8);

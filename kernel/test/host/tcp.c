@@ -1480,6 +1480,14 @@ static void frames_arrive(void)
     }
 }
 
+/* Of so many connections: kept segments, and two buffers, of which two neighbours have more than a cluster's room. */
+static void memory_is_bounded(unsigned connections)
+{
+    uint32_t most = connections * (TCP_REASSEMBLY_MOST + 4 * (SO_BUFFER / IP_MTU + 1));
+    CHECK(cluster_pool.in_use <= most);
+    CHECK(m_in_use() <= 2 * most);
+}
+
 static bool flooded; /* an attacker who does not know the numbers sends, too */
 
 /* Segments of the peers' ports; once all connections have begun, others that begin and never go on. */
@@ -1505,7 +1513,7 @@ static void flood(void)
             continue; /* there may be no connection yet, or no longer: a SYN would begin one */
         }
         input(&s);
-        CHECK(m_in_use() <= peer_count * (TCP_REASSEMBLY_MOST + 4 * (SO_BUFFER / MBUF_BYTES + 1)));
+        memory_is_bounded(peer_count);
     }
 }
 
@@ -1794,7 +1802,7 @@ HOST_TEST(what_memory_was_out_for_goes_later)
             say(A, PEER(1), US(101), 0);
             fail_to = 1;
             static struct mbuf *m;
-            m = m_get();
+            m = m_get(50, M_USER);
             CHECK(m);
             m->m_len = length = 50;
             memset(m->m_data, 1, 50);
@@ -2311,7 +2319,7 @@ HOST_TEST(segments_of_any_content_take_nothing_down_and_leave_nothing)
                 user_does_anything();
             if (!random_below(&dice, 20))
                 advance(random_below(&dice, random_below(&dice, 100) ? 300 : 30000));
-            CHECK(m_in_use() <= (FILES + 40) * (TCP_REASSEMBLY_MOST + 2 * 2 * (SO_BUFFER / MBUF_BYTES + 1)));
+            memory_is_bounded(FILES + 40);
         }
         fail_to = fail_from;
         host_before_write = host_section_begins = 0;

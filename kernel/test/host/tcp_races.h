@@ -418,7 +418,7 @@ static void race_receives(unsigned self)
     struct seg *s = &race_to_kernel[race_to_kernel_first++ % LOGGED];
     race_peers[s->peer - RACE_PEER].owed |= s->at;
     uint32_t length = make_frame(s);
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(2 + MAX(length, 60u), M_FRAME);
     CHECK(m);
     m->m_data += 2;
     m->m_len = MAX(length, 60u);

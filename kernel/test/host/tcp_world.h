@@ -20,6 +20,7 @@
 #include "test/host/host.h"
 #include "test/host/limits.h"
 #include "test/host/peer.h"
+#include "test/host/pools.h"
 
 #define HZ 1000
 #define MS_CYCLES (CLOCK_HZ / 1000)
@@ -622,11 +623,12 @@ static uint32_t make_frame(const struct seg *s)
 /* What a thread does with a frame (receive/). */
 static void input_frame(uint32_t length)
 {
-    struct mbuf *m = m_get();
+    uint32_t padded = length < 60 ? 60 : length;
+    struct mbuf *m = m_get(2 + padded, M_FRAME);
     if (!m)
         return; /* lost */
     m->m_data += 2;
-    m->m_len = length < 60 ? 60 : length;
+    m->m_len = padded;
     memset(m->m_data, 0, m->m_len);
     memcpy(m->m_data, frame, length);
     m_adj(m, ETHER_HEADER);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "test/host/host.h"
+#include "test/host/pools.h"
 
 #define RAM_PAGES 600
 #define MESSAGES 60
@@ -516,7 +517,7 @@ static void model_hears(uint32_t sequence, uint32_t index)
 
 static void to_kernel(const uint8_t *bytes, uint32_t length)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(16 + length, M_FRAME);
     if (!m)
         return;
     m->m_data += 16;

@@ -229,14 +229,24 @@ static struct user_net_status status_of(int fd)
     return status;
 }
 
+static void check_pool(const struct user_mbuf_pool *p)
+{
+    expect("the most buffers", p->peak >= p->in_use, 1);
+    expect("buffers for which there was no memory", (long)p->denied, 0);
+    expect("waits for memory", (long)p->waits, 0);
+    expect("pages that hold them", (p->in_use + p->free) * p->bytes <= p->pages * 4096, 1);
+    expect("no more than the limit", p->in_use + p->free <= p->most, 1);
+}
+
 static struct user_mbuf_status mbufs_of(int fd)
 {
-    struct user_mbuf_status status = {99, 0, 99999, 99, 0, 0};
+    struct user_mbuf_status status;
+    memset(&status, 99, sizeof status);
     expect("SIOCMBUFSTATUS", ioctl(fd, USER_SIOCMBUFSTATUS, &status), 0);
-    expect("the most buffers", status.peak >= status.in_use, 1);
-    expect("buffers for which there was no memory", (long)status.denied, 0);
-    expect("pages that hold them", (status.in_use + status.cached) * status.bytes <= status.pages * 4096, 1);
-    expect("room for a frame", status.bytes >= 1514, 1);
+    check_pool(&status.mbufs);
+    check_pool(&status.clusters);
+    expect("room for a frame", status.clusters.bytes >= 1514, 1);
+    expect("two rings of the interface", status.clusters.in_use >= 126, 1);
     return status;
 }
 
@@ -268,7 +278,7 @@ static void network_status(void)
         ioctl(to, FIONREAD, &there);
     expect("FIONREAD", there, sizeof bytes);
     expect("buffers of what nobody has read", status_of(fd).mbufs > before, 1);
-    expect("the same buffers", (long)mbufs_of(fd).in_use, (long)status_of(fd).mbufs);
+    expect("the same buffers", (long)mbufs_of(fd).mbufs.in_use, (long)status_of(fd).mbufs);
     expect("read", read(to, bytes, sizeof bytes), sizeof bytes);
     FAILS(ioctl(fd, USER_SIOCNETSTATUS, 16), EFAULT);
     FAILS(ioctl(fd, USER_SIOCMBUFSTATUS, 16), EFAULT);

@@ -87,7 +87,7 @@ EXPORT int ilk_gettimeofday(struct ilk_net *net, struct timeval *time, struct ti
 /* Whoever is asked for by ARP is there. */
 static void is_on_the_wire(uint32_t ip)
 {
-    struct mbuf *m = m_get();
+    struct mbuf *m = m_get(IP_AT + 28, M_FRAME);
     if (!m)
         return;
     m->m_data += ETHER_HEADER;
