@@ -37,7 +37,7 @@
 #define MOST_PERIODS 16
 
 static void notified(struct udp_port *p);
-static struct udp_port port = {.port = PORT, .queue = IFQUEUE("reader", QUEUE), .notify = notified};
+static struct udp_port port = {.port = PORT, .queue = IFQUEUE(port.queue, "reader", QUEUE), .notify = notified};
 static bool feedback;
 static uint32_t late;
 static volatile uint32_t livelock_delivered, livelock_counted, sum;

@@ -451,7 +451,7 @@ int transport_send(unsigned node, struct message *m)
 
 /* ---- Threads. */
 
-static struct ifqueue input_queue = IFQUEUE("ipc input", INPUT_MOST);
+static struct ifqueue input_queue = IFQUEUE(input_queue, "ipc input", INPUT_MOST);
 DEFINE_SIMPLE_LOCK(input_lock, "ipc input", SPL_NET);
 static bool input_sleeps;
 static struct random chance;
@@ -534,7 +534,7 @@ static void input_thread(void *arg)
         if (!m) {
             crit_t s = simple_lock_enter(&input_lock);
             input_sleeps = true;
-            if (!*(struct mbuf *volatile *)&input_queue.ifq_head)
+            if (!*(struct mbuf *volatile *)&STAILQ_FIRST(&input_queue.ifq_packets))
                 thread_sleep(&input_queue, &input_lock);
             input_sleeps = false;
             simple_lock_leave(&input_lock, s);

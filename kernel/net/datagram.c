@@ -278,9 +278,9 @@ static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends
     bool takes = !d->receive_shut && (!d->first || d->waiting + more <= d->waiting_most); /* the first has any length */
     if (takes) {
         put_sender(m, of);
-        m->m_nextpkt = 0;
+        STAILQ_NEXT(m, m_nextpkt) = 0;
         *d->end = m;
-        d->end = &m->m_nextpkt;
+        d->end = &STAILQ_NEXT(m, m_nextpkt);
         d->waiting += more;
         thread_wakeup(&d->first);
     }
@@ -407,7 +407,7 @@ static struct mbuf *datagram_there_is(struct datagram *d, struct waiting *w, int
 static struct mbuf *take_first(struct datagram *d)
 {
     struct mbuf *m = d->first;
-    d->first = m->m_nextpkt;
+    d->first = STAILQ_NEXT(m, m_nextpkt);
     if (!d->first)
         d->end = &d->first;
     d->waiting -= m_packet_memory(m);
@@ -417,9 +417,9 @@ static struct mbuf *take_first(struct datagram *d)
 static void datagram_put_back(struct datagram *d, struct mbuf *m)
 {
     crit_t s = simple_lock_enter(&d->lock);
-    m->m_nextpkt = d->first;
+    STAILQ_NEXT(m, m_nextpkt) = d->first;
     if (!d->first)
-        d->end = &m->m_nextpkt;
+        d->end = &STAILQ_NEXT(m, m_nextpkt);
     d->first = m;
     d->waiting += m_packet_memory(m);
     thread_wakeup(&d->first);

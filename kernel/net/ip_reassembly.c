@@ -71,7 +71,7 @@ static void drop_datagram(struct datagram_begun *d, struct mbuf **gone, bool tol
     }
     for (unsigned i = 0; i < PARTS; i++)
         if (d->part[i]) {
-            d->part[i]->m_nextpkt = *gone;
+            STAILQ_NEXT(d->part[i], m_nextpkt) = *gone;
             *gone = d->part[i];
             (*gone)->m_len = *gone == first ? first->m_len : 0; /* no error message for this one */
         }
@@ -167,7 +167,7 @@ static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const s
     for (uint32_t i = first; i <= last; i++)
         if (!d->part[i]) {
             d->part[i] = *spare;
-            *spare = d->part[i]->m_nextpkt;
+            *spare = STAILQ_NEXT(d->part[i], m_nextpkt);
             d->parts++;
             parts_begun++;
         }
@@ -238,7 +238,7 @@ static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mb
             NET_COUNT(no_mbuf);
             return false;
         }
-        m->m_nextpkt = *spare;
+        STAILQ_NEXT(m, m_nextpkt) = *spare;
         *spare = m;
     }
     return true;
@@ -260,7 +260,7 @@ static struct mbuf *reassemble(struct mbuf *m, const struct fragment *f, struct 
         note(d, f);
     }
     if (m) {
-        m->m_nextpkt = *gone;
+        STAILQ_NEXT(m, m_nextpkt) = *gone;
         *gone = m;
         m->m_len = 0;
     }
@@ -306,7 +306,7 @@ static void reassembly_drop(bool all)
     }
     simple_lock_leave(&reassembly_lock, s);
     for (struct mbuf *next; gone; gone = next) {
-        next = gone->m_nextpkt;
+        next = STAILQ_NEXT(gone, m_nextpkt);
         if (gone->m_len)
             icmp_error(gone, ICMP_TIME_EXCEEDED, 1);
         else

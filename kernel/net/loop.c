@@ -15,14 +15,14 @@
 
 #define QUEUE_MOST 64
 
-static struct ifqueue loopintrq = IFQUEUE("loopintrq", 0); /* 0: not started */
+static struct ifqueue loopintrq = IFQUEUE(loopintrq, "loopintrq", 0); /* 0: not started */
 
 static void loop_thread(void *arg)
 {
     (void)arg;
     for (;;) {
         crit_t s = simple_lock_enter(&loopintrq.ifq_lock);
-        while (!loopintrq.ifq_head)
+        while (STAILQ_EMPTY(&loopintrq.ifq_packets))
             thread_sleep(&loopintrq, &loopintrq.ifq_lock);
         simple_lock_leave(&loopintrq.ifq_lock, s);
         inet_enter();

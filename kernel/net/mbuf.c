@@ -13,7 +13,8 @@ struct mbuf *m_get(uint32_t bytes, enum mbuf_use use)
     if (!m)
         return 0;
     uint8_t *cluster = bytes > MLEN ? pool_get(&cluster_pool, use) : 0;
-    m->m_nextpkt = m->m_next = 0;
+    STAILQ_NEXT(m, m_nextpkt) = 0;
+    m->m_next = 0;
     m->m_ext = cluster;
     m->m_data = m_begin(m);
     m->m_len = 0;
@@ -95,7 +96,7 @@ struct mbuf *m_copy(const struct mbuf *m)
 void m_free_chain(struct mbuf *m)
 {
     for (struct mbuf *next; m; m = next) {
-        next = m->m_nextpkt;
+        next = STAILQ_NEXT(m, m_nextpkt);
         m_free(m);
     }
 }
@@ -103,7 +104,7 @@ void m_free_chain(struct mbuf *m)
 uint32_t m_length(const struct mbuf *m)
 {
     uint32_t bytes = 0;
-    for (; m; m = m->m_nextpkt)
+    for (; m; m = STAILQ_NEXT(m, m_nextpkt))
         bytes += m->m_len;
     return bytes;
 }
@@ -115,15 +116,10 @@ uint32_t m_in_use(void)
 
 bool if_enqueue(struct ifqueue *q, struct mbuf *m)
 {
-    m->m_nextpkt = 0;
     crit_t s = simple_lock_enter(&q->ifq_lock);
     bool room = q->ifq_len < q->ifq_maxlen;
     if (room) {
-        if (q->ifq_tail)
-            q->ifq_tail->m_nextpkt = m;
-        else
-            q->ifq_head = m;
-        q->ifq_tail = m;
+        STAILQ_INSERT_TAIL(&q->ifq_packets, m, m_nextpkt);
         q->ifq_len++;
     } else {
         q->ifq_drops++;
@@ -137,11 +133,9 @@ bool if_enqueue(struct ifqueue *q, struct mbuf *m)
 struct mbuf *if_dequeue(struct ifqueue *q)
 {
     crit_t s = simple_lock_enter(&q->ifq_lock);
-    struct mbuf *m = q->ifq_head;
+    struct mbuf *m = STAILQ_FIRST(&q->ifq_packets);
     if (m) {
-        q->ifq_head = m->m_nextpkt;
-        if (!q->ifq_head)
-            q->ifq_tail = 0;
+        STAILQ_REMOVE_HEAD(&q->ifq_packets, m_nextpkt);
         q->ifq_len--;
     }
     simple_lock_leave(&q->ifq_lock, s);

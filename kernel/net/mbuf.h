@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "lock/simple_lock.h"
 #include "net/mbuf_pool.h"
@@ -21,8 +22,8 @@
 #define MCLBYTES 2000 /* of a cluster: a frame and its headroom; a page has two, and its zone's part */
 
 struct mbuf {
-    struct mbuf *m_nextpkt; /* another packet */
-    struct mbuf *m_next;    /* the rest of this one's data */
+    STAILQ_ENTRY(mbuf) m_nextpkt; /* another packet */
+    struct mbuf *m_next; /* the rest of this one's data */
     uint8_t *m_data;        /* in m_ext or m_dat; 0: it is free */
     uint32_t m_len;
     uint32_t m_seq;  /* of an out-of-order segment of TCP: its first byte's number */
@@ -47,7 +48,7 @@ void m_cluster_free(uint8_t *cluster);
 struct mbuf *m_received(uint8_t **cluster, uint32_t pad, uint32_t length);
 struct mbuf *m_copy(const struct mbuf *m); /* with the bytes before m_data; or 0 */
 void m_free(struct mbuf *m);               /* with its rest */
-void m_free_chain(struct mbuf *m);            /* by m_nextpkt; 0 is none */
+void m_free_chain(struct mbuf *m);            /* with those behind it, by m_nextpkt; 0 is none */
 uint32_t m_length(const struct mbuf *m);      /* bytes of such a list */
 uint32_t m_in_use(void);
 
@@ -107,15 +108,21 @@ static inline bool m_prepend(struct mbuf *m, uint32_t bytes)
     return true;
 }
 
+/* Packets, by m_nextpkt. */
+STAILQ_HEAD(mbuf_list, mbuf);
+
 struct ifqueue {
     struct simple_lock ifq_lock; /* of a class at SPL_NET */
-    struct mbuf *ifq_head, *ifq_tail;
+    struct mbuf_list ifq_packets;
     uint32_t ifq_len, ifq_maxlen;
     uint32_t ifq_drops; /* packets dropped as it was full */
 };
 
 extern struct lock_class ifqueue_class;
-#define IFQUEUE(name, most) {.ifq_lock = SIMPLE_LOCK(name, ifqueue_class), .ifq_maxlen = (most)}
+#define IFQUEUE(queue, name, most)                 \
+    {.ifq_lock = SIMPLE_LOCK(name, ifqueue_class), \
+     .ifq_maxlen = (most),                         \
+     .ifq_packets = STAILQ_HEAD_INITIALIZER((queue).ifq_packets)}
 
 /* False: it is full; the packet has been counted and freed. */
 bool if_enqueue(struct ifqueue *q, struct mbuf *m);

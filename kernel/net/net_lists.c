@@ -24,7 +24,7 @@ DEFINE_MUTEX(sockets_lock, "list of sockets");
 /* Under sockets_lock: what is wanted, and what has been described. */
 static struct {
     uint32_t most, count;
-    struct mbuf *first, *last;
+    struct mbuf_list packets;
     bool is_short; /* memory is out */
 } described;
 
@@ -32,15 +32,14 @@ static struct user_socket *described_place(void)
 {
     if (described.count++ >= described.most)
         return 0;
-    struct mbuf *m = described.last;
+    struct mbuf *m = STAILQ_LAST(&described.packets, mbuf, m_nextpkt);
     if (!m || m->m_len == OF_AN_MBUF * sizeof(struct user_socket)) {
         m = m_get(MCLBYTES, M_USER);
         if (!m) {
             described.is_short = true;
             return 0;
         }
-        *(described.last ? &described.last->m_nextpkt : &described.first) = m;
-        described.last = m;
+        STAILQ_INSERT_TAIL(&described.packets, m, m_nextpkt);
     }
     m->m_len += sizeof(struct user_socket);
     return (struct user_socket *)(void *)(m->m_data + m->m_len) - 1;
@@ -89,17 +88,18 @@ static int sockets_out(struct vm_map *map, struct user_list *list)
     mutex_lock(&sockets_lock);
     described.most = list->most;
     described.count = 0;
-    described.first = described.last = 0;
+    STAILQ_INIT(&described.packets);
     described.is_short = false;
     inet_round(describe_connections, &marker);
     datagram_each(describe_datagram);
     uint32_t to = list->to;
-    for (const struct mbuf *m = described.first; m && !error; to += m->m_len, m = m->m_nextpkt)
+    for (const struct mbuf *m = STAILQ_FIRST(&described.packets); m && !error;
+         to += m->m_len, m = STAILQ_NEXT(m, m_nextpkt))
         error = copyout(map, to, m->m_data, m->m_len);
     list->count = described.count;
     if (!error && described.is_short)
         error = -ENOBUFS;
-    m_free_chain(described.first);
+    m_free_chain(STAILQ_FIRST(&described.packets));
     mutex_unlock(&sockets_lock);
     return error;
 }

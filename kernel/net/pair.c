@@ -109,7 +109,7 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
         }
         done += (int)m_length(chain);
         for (struct mbuf *next; chain; chain = next) {
-            next = chain->m_nextpkt;
+            next = STAILQ_NEXT(chain, m_nextpkt);
             sb_append(&to->rcv, chain);
         }
         pair_changed(to);
@@ -127,7 +127,7 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
 static uint32_t bytes_from(const struct sockbuf *sb, uint32_t skip, const uint8_t **from)
 {
     const struct mbuf *m = sb->head;
-    for (; skip >= m->m_len; m = m->m_nextpkt)
+    for (; skip >= m->m_len; m = STAILQ_NEXT(m, m_nextpkt))
         skip -= m->m_len;
     *from = m->m_data + skip;
     return m->m_len - skip;

@@ -22,9 +22,9 @@ void sb_append(struct sockbuf *sb, struct mbuf *m)
     }
     if (last && !last->m_ext && !m->m_ext)
         m_enlarge(m, M_FRAME);
-    m->m_nextpkt = 0;
+    STAILQ_NEXT(m, m_nextpkt) = 0;
     if (last)
-        last->m_nextpkt = m;
+        STAILQ_NEXT(last, m_nextpkt) = m;
     else
         sb->head = m;
     sb->tail = m;
@@ -42,7 +42,7 @@ void sb_drop(struct sockbuf *sb, uint32_t bytes)
             return;
         }
         bytes -= m->m_len;
-        sb->head = m->m_nextpkt;
+        sb->head = STAILQ_NEXT(m, m_nextpkt);
         if (!sb->head)
             sb->tail = 0;
         m_free(m);
@@ -52,9 +52,9 @@ void sb_drop(struct sockbuf *sb, uint32_t bytes)
 void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to)
 {
     const struct mbuf *m = sb->head;
-    for (; bytes && from >= m->m_len; m = m->m_nextpkt)
+    for (; bytes && from >= m->m_len; m = STAILQ_NEXT(m, m_nextpkt))
         from -= m->m_len;
-    for (; bytes; m = m->m_nextpkt, from = 0) {
+    for (; bytes; m = STAILQ_NEXT(m, m_nextpkt), from = 0) {
         uint32_t n = MIN(m->m_len - from, bytes);
         memcpy(to, m->m_data + from, n);
         to += n;
@@ -97,7 +97,7 @@ struct mbuf *sb_taken_in(struct transfer *t, uint32_t most, bool waits, uint32_t
         }
         most -= m->m_len;
         *end = m;
-        end = &m->m_nextpkt;
+        end = &STAILQ_NEXT(m, m_nextpkt);
     }
     return chain;
 }

@@ -80,7 +80,7 @@ bool so_append(struct socket *so, struct mbuf *chain, bool urgent)
 {
     bool sends = !(so->state & SS_CANTSEND);
     for (struct mbuf *next; sends && chain; chain = next) {
-        next = chain->m_nextpkt;
+        next = STAILQ_NEXT(chain, m_nextpkt);
         sb_append(&so->snd, chain);
     }
     m_free_chain(chain);
@@ -278,9 +278,9 @@ static int copied_out(struct socket *so, struct transfer *t, uint32_t skip, uint
 {
     const struct mbuf *m = so->rcv.head;
     uint32_t done = 0;
-    for (; skip >= m->m_len; m = m->m_nextpkt)
+    for (; skip >= m->m_len; m = STAILQ_NEXT(m, m_nextpkt))
         skip -= m->m_len;
-    for (; done < most && !*error; m = m->m_nextpkt, skip = 0) {
+    for (; done < most && !*error; m = STAILQ_NEXT(m, m_nextpkt), skip = 0) {
         const uint8_t *from = m->m_data + skip;
         uint32_t n = MIN(m->m_len - skip, most - done);
         so_unlock(&so->lock);

@@ -496,7 +496,7 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
             m_adj(m, both);
             m->m_seq += both;
         }
-        at = &(*at)->m_nextpkt;
+        at = &STAILQ_NEXT(*at, m_nextpkt);
     }
     for (struct mbuf *next; (next = *at) && seq_lt(next->m_seq, m->m_seq + m->m_len);) {
         uint32_t both = m->m_seq + m->m_len - next->m_seq;
@@ -504,7 +504,7 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
             m->m_len -= both; /* the next one has them */
             break;
         }
-        *at = next->m_nextpkt;
+        *at = STAILQ_NEXT(next, m_nextpkt);
         m_free(next);
         tp->reassembled--;
     }
@@ -513,7 +513,7 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
         return;
     }
     tp->reassembled++;
-    m->m_nextpkt = *at;
+    STAILQ_NEXT(m, m_nextpkt) = *at;
     *at = m;
     tcp_sack_keep(tp, s->seq);
 }
@@ -522,7 +522,7 @@ static void close_gap(struct tcpcb *tp)
 {
     struct mbuf *m;
     while ((m = tp->reassembly) && seq_leq(m->m_seq, tp->rcv_nxt)) {
-        tp->reassembly = m->m_nextpkt;
+        tp->reassembly = STAILQ_NEXT(m, m_nextpkt);
         tp->reassembled--;
         uint32_t old = tp->rcv_nxt - m->m_seq;
         if (old >= m->m_len) {

@@ -17,7 +17,7 @@ static bool tcp_sack_range_of(const struct tcpcb *tp, uint32_t seq, struct tcp_r
 {
     for (const struct mbuf *m = tp->reassembly; m;) {
         *of = (struct tcp_range){m->m_seq, m->m_seq + m->m_len};
-        while ((m = m->m_nextpkt) && m->m_seq == of->end)
+        while ((m = STAILQ_NEXT(m, m_nextpkt)) && m->m_seq == of->end)
             of->end += m->m_len;
         if (seq_leq(of->first, seq) && seq_lt(seq, of->end))
             return true;

@@ -34,7 +34,7 @@ struct tcpcb *tcp_create(void)
 static void forget_segments(struct tcpcb *tp)
 {
     for (struct mbuf *m; (m = tp->reassembly); m_free(m))
-        tp->reassembly = m->m_nextpkt;
+        tp->reassembly = STAILQ_NEXT(m, m_nextpkt);
     tp->reassembled = 0;
 }
 

@@ -13,7 +13,7 @@
 
 #define RECEIVE_IN_THREADS true
 
-static struct ifqueue ipintrq = IFQUEUE("ipintrq", 0), arpintrq = IFQUEUE("arpintrq", 16);
+static struct ifqueue ipintrq = IFQUEUE(ipintrq, "ipintrq", 0), arpintrq = IFQUEUE(arpintrq, "arpintrq", 16);
 static SIMPLE_LOCK_CLASS(netisr_class, "netisr_thread", SPL_NET);
 static struct ithread netisr_thread = ITHREAD("netisr_thread", netisr_class);
 static struct ithread arp_thread = ITHREAD("arp_thread", netisr_class);

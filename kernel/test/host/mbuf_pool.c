@@ -315,7 +315,7 @@ HOST_TEST(short_frames_are_copied_and_long_ones_are_not)
         for (uint32_t i = 0; i < length; i++)
             cluster[2 + i] = (uint8_t)(i * length);
         struct mbuf *m = m_received(&cluster, 2, length);
-        CHECK(m && m->m_len == length && !m->m_next && !m->m_nextpkt);
+        CHECK(m && m->m_len == length && !m->m_next && !STAILQ_NEXT(m, m_nextpkt));
         CHECK_EQUAL(m_leading(m), 2);
         CHECK_EQUAL(cluster == was, 2 + length <= MLEN);
         CHECK_EQUAL(m->m_data == was + 2, 2 + length > MLEN);

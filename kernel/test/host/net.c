@@ -470,7 +470,7 @@ HOST_TEST(a_table_that_is_full_loses_no_packet)
 HOST_TEST(datagrams_wait_for_their_reader)
 {
     begin();
-    static struct udp_port port = {.port = 9, .queue = IFQUEUE("port", 3)};
+    static struct udp_port port = {.port = 9, .queue = IFQUEUE(port.queue, "port", 3)};
     udp_bind(&port);
     uint8_t frame[100] __attribute__((aligned(8)));
     for (unsigned n = 0; n < 5; n++) {
@@ -525,7 +525,7 @@ static void knows_peer(uint8_t *frame)
 HOST_TEST(lengths_that_headers_state_count_to_the_byte)
 {
     begin();
-    static struct udp_port port = {.port = 9, .queue = IFQUEUE("lengths", 3)};
+    static struct udp_port port = {.port = 9, .queue = IFQUEUE(port.queue, "lengths", 3)};
     udp_bind(&port);
     uint8_t frame[100] __attribute__((aligned(8)));
     uint8_t *ip = frame + ETHER_HEADER, *udp = ip + IP_HEADER;

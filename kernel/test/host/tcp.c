@@ -489,7 +489,7 @@ HOST_TEST(segments_in_any_order_and_over_each_other_arrive_once)
             memset(missing + at, 0, n + !!fin);
             log_first = log_end;
             uint32_t kept = 0, behind = 0;
-            for (const struct mbuf *m = tcb_at(c.fd)->reassembly; m; m = m->m_nextpkt, kept++) {
+            for (const struct mbuf *m = tcb_at(c.fd)->reassembly; m; m = STAILQ_NEXT(m, m_nextpkt), kept++) {
                 CHECK(!kept || seq_leq(behind, m->m_seq));
                 behind = m->m_seq + m->m_len;
             }
