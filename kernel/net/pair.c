@@ -52,9 +52,10 @@ int pair_create(struct file *end[2], uint32_t flags)
     if (!p)
         return -ENOMEM;
     *p = (struct pair){.open = 2};
-    for (unsigned i = 0; i < 2; i++)
-        p->end[i] =
-            (struct pair_end){.lock = SIMPLE_LOCK("socket pair", pair_class), .pair = p, .rcv.hiwat = SO_BUFFER};
+    for (unsigned i = 0; i < 2; i++) {
+        p->end[i] = (struct pair_end){.lock = SIMPLE_LOCK("socket pair", pair_class), .pair = p};
+        sb_init(&p->end[i].rcv);
+    }
     end[0] = file_create(&pair_ops, &p->end[0], FILE_READ | FILE_WRITE, flags);
     end[1] = end[0] ? file_create(&pair_ops, &p->end[1], FILE_READ | FILE_WRITE, flags) : 0;
     if (end[1])
@@ -126,7 +127,7 @@ int pair_send(struct pair_end *e, struct transfer *t, bool waits)
 /* Contiguous bytes from `skip` on, at *from, valid while it is the thread's turn. */
 static uint32_t bytes_from(const struct sockbuf *sb, uint32_t skip, const uint8_t **from)
 {
-    const struct mbuf *m = sb->head;
+    const struct mbuf *m = STAILQ_FIRST(&sb->packets);
     for (; skip >= m->m_len; m = STAILQ_NEXT(m, m_nextpkt))
         skip -= m->m_len;
     *from = m->m_data + skip;

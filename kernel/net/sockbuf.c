@@ -12,7 +12,7 @@
  */
 void sb_append(struct sockbuf *sb, struct mbuf *m)
 {
-    struct mbuf *last = sb->tail;
+    struct mbuf *last = STAILQ_LAST(&sb->packets, mbuf, m_nextpkt);
     sb->cc += m->m_len;
     if (last && m->m_len <= m_trailing(last)) {
         memcpy(last->m_data + last->m_len, m->m_data, m->m_len);
@@ -22,12 +22,7 @@ void sb_append(struct sockbuf *sb, struct mbuf *m)
     }
     if (last && !last->m_ext && !m->m_ext)
         m_enlarge(m, M_FRAME);
-    STAILQ_NEXT(m, m_nextpkt) = 0;
-    if (last)
-        STAILQ_NEXT(last, m_nextpkt) = m;
-    else
-        sb->head = m;
-    sb->tail = m;
+    STAILQ_INSERT_TAIL(&sb->packets, m, m_nextpkt);
 }
 
 void sb_drop(struct sockbuf *sb, uint32_t bytes)
@@ -36,22 +31,20 @@ void sb_drop(struct sockbuf *sb, uint32_t bytes)
         panic("socket buffer: %lu bytes to drop, but it holds %lu", (unsigned long)bytes, (unsigned long)sb->cc);
     sb->cc -= bytes;
     while (bytes) {
-        struct mbuf *m = sb->head;
+        struct mbuf *m = STAILQ_FIRST(&sb->packets);
         if (bytes < m->m_len) {
             m_adj(m, bytes);
             return;
         }
         bytes -= m->m_len;
-        sb->head = STAILQ_NEXT(m, m_nextpkt);
-        if (!sb->head)
-            sb->tail = 0;
+        STAILQ_REMOVE_HEAD(&sb->packets, m_nextpkt);
         m_free(m);
     }
 }
 
 void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to)
 {
-    const struct mbuf *m = sb->head;
+    const struct mbuf *m = STAILQ_FIRST(&sb->packets);
     for (; bytes && from >= m->m_len; m = STAILQ_NEXT(m, m_nextpkt))
         from -= m->m_len;
     for (; bytes; m = STAILQ_NEXT(m, m_nextpkt), from = 0) {

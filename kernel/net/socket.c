@@ -30,8 +30,9 @@ struct socket *so_create(void)
             zone_free(&sockets, so);
         return 0;
     }
-    *so = (struct socket){
-        .tcb = tp, .snd.hiwat = SO_BUFFER, .rcv.hiwat = SO_BUFFER, .wait_lock = SIMPLE_LOCK("socket wait", wait_class)};
+    *so = (struct socket){.tcb = tp, .wait_lock = SIMPLE_LOCK("socket wait", wait_class)};
+    sb_init(&so->snd);
+    sb_init(&so->rcv);
     STAILQ_INIT(&so->queue);
     so_mutex_init(&so->lock);
     tp->inp.so = so;
@@ -276,7 +277,7 @@ static int there_is(struct socket *so, struct waiting *w, uint32_t most, bool be
  */
 static int copied_out(struct socket *so, struct transfer *t, uint32_t skip, uint32_t most, int *error)
 {
-    const struct mbuf *m = so->rcv.head;
+    const struct mbuf *m = STAILQ_FIRST(&so->rcv.packets);
     uint32_t done = 0;
     for (; skip >= m->m_len; m = STAILQ_NEXT(m, m_nextpkt))
         skip -= m->m_len;
@@ -307,8 +308,9 @@ static int moved_out(struct socket *so, struct transfer *t, struct waiting *w, u
             *error = n;
             break;
         }
-        n = (int)MIN(so->rcv.head->m_len, (uint32_t)n);
-        const uint8_t *from = so->rcv.head->m_data; /* stable: only the thread that has the turn takes packets off */
+        const struct mbuf *m = STAILQ_FIRST(&so->rcv.packets);
+        n = (int)MIN(m->m_len, (uint32_t)n);
+        const uint8_t *from = m->m_data; /* stable: only the thread that has the turn takes packets off */
         so_unlock(&so->lock);
         *error = transfer_out(t, from, (uint32_t)n);
         so_lock(&so->lock);

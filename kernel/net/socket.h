@@ -33,9 +33,9 @@
 #define SO_BACKLOG_MOST 128 /* connections waiting to be accepted */
 
 struct sockbuf {
-    struct mbuf *head, *tail; /* by m_nextpkt */
-    uint32_t cc, hiwat;       /* bytes; never more than hiwat */
-    uint32_t coming;          /* not yet appended (inet_send) */
+    struct mbuf_list packets;
+    uint32_t cc, hiwat; /* bytes; never more than hiwat */
+    uint32_t coming;    /* not yet appended (inet_send) */
 };
 
 /* A received urgent byte (MSG_OOB): announced, received, taken by MSG_OOB. It stays in the buffer, as a mark. */
@@ -89,6 +89,11 @@ void so_waiting(struct socket *so, struct waiting *w, bool waits, bool receives)
 /* Called with the socket's lock held, which is released while it waits. Returns as waiting_sleep. */
 int so_wait(struct socket *so, struct waiting *w);
 void so_changed(struct socket *so); /* with the lock held */
+
+static inline void sb_init(struct sockbuf *sb)
+{
+    *sb = (struct sockbuf){.packets = STAILQ_HEAD_INITIALIZER(sb->packets), .hiwat = SO_BUFFER};
+}
 
 static inline uint32_t sb_space(const struct sockbuf *sb)
 {
