@@ -36,7 +36,7 @@ struct datagram {
     struct simple_lock lock;
     struct ends ends;
     uint32_t bound; /* ends.laddr while it is not connected */
-    struct mbuf *first, **end; /* by m_nextpkt */
+    struct mbuf_list queue;
     uint32_t waiting, waiting_most; /* bytes of memory */
     bool receive_shut, send_shut, reuse_address, broadcast; /* the last: it may send to all hosts */
     bool raw; /* a raw socket of ICMP: its ports are IPPROTO_ICMP, the foreign one if it is connected */
@@ -60,7 +60,7 @@ static struct datagram *create_in(struct datagram_list *list)
                            .waiting_most = RECEIVE_BUFFER,
                            .ttl = TTL,
                            .raw = list == &raws};
-    d->end = &d->first;
+    STAILQ_INIT(&d->queue);
     if (d->raw)
         d->ends.lport = IPPROTO_ICMP;
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
@@ -84,7 +84,7 @@ void datagram_destroy(struct datagram *d)
     crit_t s = simple_lock_enter(&list_lock_of_datagrams);
     LIST_REMOVE(d, link);
     simple_lock_leave(&list_lock_of_datagrams, s);
-    m_free_chain(d->first); /* it cannot be found any more */
+    m_free_chain(STAILQ_FIRST(&d->queue)); /* it cannot be found any more */
     simple_lock_destroy(&d->lock);
     zone_free(&datagram_zone, d);
 }
@@ -275,14 +275,13 @@ static bool datagram_queue(struct datagram *d, struct mbuf *m, const struct ends
 {
     simple_lock(&d->lock);
     uint32_t more = m_packet_memory(m);
-    bool takes = !d->receive_shut && (!d->first || d->waiting + more <= d->waiting_most); /* the first has any length */
+    bool takes = !d->receive_shut &&
+                 (STAILQ_EMPTY(&d->queue) || d->waiting + more <= d->waiting_most); /* the first: any length */
     if (takes) {
         put_sender(m, of);
-        STAILQ_NEXT(m, m_nextpkt) = 0;
-        *d->end = m;
-        d->end = &STAILQ_NEXT(m, m_nextpkt);
+        STAILQ_INSERT_TAIL(&d->queue, m, m_nextpkt);
         d->waiting += more;
-        thread_wakeup(&d->first);
+        thread_wakeup(&d->queue);
     }
     simple_unlock(&d->lock);
     return takes;
@@ -353,7 +352,7 @@ static void datagram_told(const struct told *of)
     if (d && d->ends.fport) {
         simple_lock(&d->lock);
         d->error = of->error;
-        thread_wakeup(&d->first);
+        thread_wakeup(&d->queue);
         simple_unlock(&d->lock);
     }
     simple_lock_leave(&list_lock_of_datagrams, s);
@@ -383,7 +382,7 @@ int datagram_shut(struct datagram *d, bool receive, bool send)
     crit_t s = simple_lock_enter(&d->lock);
     d->receive_shut |= receive;
     d->send_shut |= send;
-    thread_wakeup(&d->first);
+    thread_wakeup(&d->queue);
     simple_lock_leave(&d->lock, s);
     poll_wakeup();
     return 0;
@@ -393,7 +392,7 @@ int datagram_shut(struct datagram *d, bool receive, bool send)
 static struct mbuf *datagram_there_is(struct datagram *d, struct waiting *w, int *error)
 {
     *error = 0;
-    while (!d->first && !d->receive_shut && !*error) {
+    while (STAILQ_EMPTY(&d->queue) && !d->receive_shut && !*error) {
         if (d->error) {
             *error = d->error;
             d->error = 0;
@@ -401,15 +400,13 @@ static struct mbuf *datagram_there_is(struct datagram *d, struct waiting *w, int
             *error = waiting_sleep(w);
         }
     }
-    return d->first; /* even after a signal */
+    return STAILQ_FIRST(&d->queue); /* even after a signal */
 }
 
 static struct mbuf *take_first(struct datagram *d)
 {
-    struct mbuf *m = d->first;
-    d->first = STAILQ_NEXT(m, m_nextpkt);
-    if (!d->first)
-        d->end = &d->first;
+    struct mbuf *m = STAILQ_FIRST(&d->queue);
+    STAILQ_REMOVE_HEAD(&d->queue, m_nextpkt);
     d->waiting -= m_packet_memory(m);
     return m;
 }
@@ -417,12 +414,9 @@ static struct mbuf *take_first(struct datagram *d)
 static void datagram_put_back(struct datagram *d, struct mbuf *m)
 {
     crit_t s = simple_lock_enter(&d->lock);
-    STAILQ_NEXT(m, m_nextpkt) = d->first;
-    if (!d->first)
-        d->end = &STAILQ_NEXT(m, m_nextpkt);
-    d->first = m;
+    STAILQ_INSERT_HEAD(&d->queue, m, m_nextpkt);
     d->waiting += m_packet_memory(m);
-    thread_wakeup(&d->first);
+    thread_wakeup(&d->queue);
     simple_lock_leave(&d->lock, s);
     poll_wakeup();
 }
@@ -431,7 +425,7 @@ int datagram_receive(struct datagram *d, struct transfer *t, struct ends *from, 
 {
     int error;
     struct waiting w;
-    waiting_begin(&w, waits, d->limits.receive, &d->first, &d->lock);
+    waiting_begin(&w, waits, d->limits.receive, &d->queue, &d->lock);
     crit_t s = simple_lock_enter(&d->lock);
     struct mbuf *m = datagram_there_is(d, &w, &error);
     if (m)
@@ -609,7 +603,7 @@ static int datagram_ioctl(struct file *f, struct vm_map *map, uint32_t request, 
     if (request != USER_FIONREAD)
         return if_ioctl(map, request, argument);
     crit_t s = simple_lock_enter(&d->lock);
-    int n = d->first ? (int)m_packet_length(d->first) : 0;
+    int n = (int)m_packet_length(STAILQ_FIRST(&d->queue));
     simple_lock_leave(&d->lock, s);
     return copyout(map, argument, &n, sizeof n);
 }
@@ -625,7 +619,7 @@ static int datagram_poll(struct file *f, int events)
 {
     struct datagram *d = f->data;
     crit_t s = simple_lock_enter(&d->lock);
-    int is = USER_POLLOUT | (d->first || d->receive_shut || d->error ? USER_POLLIN : 0);
+    int is = USER_POLLOUT | (!STAILQ_EMPTY(&d->queue) || d->receive_shut || d->error ? USER_POLLIN : 0);
     is |= d->error ? USER_POLLERR : 0;
     simple_lock_leave(&d->lock, s);
     return is & (events | USER_POLLERR);
