@@ -16,7 +16,7 @@ DEFINE_NET_CLASSES;
 
 static struct list {
     struct list_mutex lock;
-    struct inpcb *first;
+    LIST_HEAD(, inpcb) inpcbs;
 } lists[DATABASES] = {[0 ... DATABASES - 1] = {.lock = LIST_MUTEX}};
 
 /* The hash --------------------------------------------------------------------------------------------------------- */
@@ -75,10 +75,11 @@ static struct list *list_of(const struct inpcb *inp)
 /* Address 0 means any, in a bound connection and in the search for a conflict. */
 static struct inpcb *found(const struct list *l, uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
 {
-    struct inpcb *inp = l->first;
-    while (inp && (inp->marker || inp->lport != lport || inp->fport != fport || inp->faddr != faddr ||
-                   (inp->laddr != laddr && (inp->fport || (inp->laddr && laddr)))))
-        inp = inp->next;
+    struct inpcb *inp;
+    LIST_FOREACH(inp, &l->inpcbs, link)
+        if (!inp->marker && inp->lport == lport && inp->fport == fport && inp->faddr == faddr &&
+            (inp->laddr == laddr || (!inp->fport && (!inp->laddr || !laddr))))
+            break;
     return inp;
 }
 
@@ -125,21 +126,16 @@ void in_pcb_release(struct inpcb *inp)
         so_destroy(so);
 }
 
-static void put_first(struct inpcb **link, struct inpcb *inp)
+static void put_first(struct list *l, struct inpcb *inp)
 {
-    inp->next = *link;
-    inp->link = link;
-    if (inp->next)
-        inp->next->link = &inp->next;
-    *link = inp;
+    LIST_INSERT_HEAD(&l->inpcbs, inp, link);
+    inp->listed = true;
 }
 
 static void unlink(struct inpcb *inp)
 {
-    *inp->link = inp->next;
-    if (inp->next)
-        inp->next->link = inp->link;
-    inp->link = 0;
+    LIST_REMOVE(inp, link);
+    inp->listed = false;
 }
 
 /*
@@ -159,8 +155,8 @@ static bool enters(struct inpcb *inp, unsigned database, uint32_t laddr, uint32_
         inp->lport = (uint16_t)lport;
         inp->fport = (uint16_t)fport;
         inp->database = (uint8_t)database;
-        if (!inp->link) {
-            put_first(&l->first, inp);
+        if (!inp->listed) {
+            put_first(l, inp);
             if (!linked)
                 references_add(&inp->references);
         }
@@ -176,7 +172,7 @@ static bool enters(struct inpcb *inp, unsigned database, uint32_t laddr, uint32_
 int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
 {
     unsigned to = inet_database(lport, faddr, fport), from = inp->database;
-    bool moves = DATABASES > 1 && inp->link && to != from;
+    bool moves = DATABASES > 1 && inp->listed && to != from;
     if (moves) {
         list_lock(&lists[from].lock);
         unlink(inp);
@@ -186,7 +182,7 @@ int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t fa
         return 0;
     if (moves) {
         list_lock(&lists[from].lock);
-        put_first(&lists[from].first, inp);
+        put_first(&lists[from], inp);
         list_unlock(&lists[from].lock);
     }
     return -EADDRINUSE;
@@ -197,8 +193,9 @@ static bool port_is_used(uint32_t port)
     bool used = false;
     for (unsigned i = 0; i < DATABASES && !used; i++) {
         list_lock_shared(&lists[i].lock);
-        for (struct inpcb *other = lists[i].first; other && !used; other = other->next)
-            used = !other->marker && other->lport == port;
+        const struct inpcb *other;
+        LIST_FOREACH(other, &lists[i].inpcbs, link)
+            used |= !other->marker && other->lport == port;
         list_unlock(&lists[i].lock);
     }
     return used;
@@ -223,7 +220,7 @@ void in_pcb_remove(struct inpcb *inp)
     struct list *l = list_of(inp);
     list_lock(&l->lock);
     inp->closing = true;
-    if (inp->link) {
+    if (inp->listed) {
         unlink(inp);
         references_drop(&inp->references); /* the caller's own remains */
     }
@@ -235,10 +232,10 @@ void in_pcb_each(unsigned database, struct inpcb *marker, void (*fn)(struct inpc
     struct list *l = &lists[database];
     marker->marker = true;
     list_lock(&l->lock);
-    put_first(&l->first, marker);
-    for (struct inpcb *inp; (inp = marker->next);) {
-        unlink(marker);
-        put_first(&inp->next, marker);
+    LIST_INSERT_HEAD(&l->inpcbs, marker, link);
+    for (struct inpcb *inp; (inp = LIST_NEXT(marker, link));) {
+        LIST_REMOVE(marker, link);
+        LIST_INSERT_AFTER(inp, marker, link);
         if (inp->marker)
             continue;
         references_add(&inp->references);
@@ -250,6 +247,6 @@ void in_pcb_each(unsigned database, struct inpcb *marker, void (*fn)(struct inpc
         in_pcb_release(inp);
         list_lock(&l->lock);
     }
-    unlink(marker);
+    LIST_REMOVE(marker, link);
     list_unlock(&l->lock);
 }

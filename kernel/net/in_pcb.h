@@ -15,17 +15,19 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "net/policy.h"
 
 struct socket;
 
 struct inpcb {
-    struct inpcb *next, **link; /* link 0: not in the list */
+    LIST_ENTRY(inpcb) link;
     uint32_t references;
     uint32_t laddr, faddr; /* 0: none yet, or any */
     uint16_t lport, fport; /* 0: none yet */
     uint8_t database; /* of policy.h: the one whose list it is in, or was last */
+    bool listed; /* is in that list */
     bool closing;
     bool marker; /* not a connection: the place of an iteration over the list */
     struct pcb_mutex lock;
