@@ -106,7 +106,7 @@ struct tcpcb {
     uint32_t irs, rcv_nxt, rcv_wnd, rcv_adv;
     bool rcv_urgent; /* an urgent byte was announced, the last one at rcv_up */
     uint32_t rcv_up;
-    struct mbuf *reassembly; /* by m_nextpkt, in order of m_seq */
+    struct mbuf_list reassembly; /* in order of m_seq */
     uint32_t reassembled; /* how many */
     /* Options that both sides' SYNs had. */
     bool scales, times, sacks;

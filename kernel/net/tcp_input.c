@@ -478,14 +478,25 @@ static void deliver(struct tcpcb *tp, struct mbuf *m)
     so_unlock(&so->lock);
 }
 
+/* Removes the kept segment behind `before`; 0: the first. */
+static void remove_after(struct tcpcb *tp, struct mbuf *before)
+{
+    if (before)
+        STAILQ_REMOVE_AFTER(&tp->reassembly, before, m_nextpkt);
+    else
+        STAILQ_REMOVE_HEAD(&tp->reassembly, m_nextpkt);
+}
+
 /* Keeps a segment beyond a gap, without the bytes that its neighbours have. */
 static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
 {
-    struct mbuf **at = &tp->reassembly, *m = s->m;
+    struct mbuf *m = s->m, *before = 0, *next;
     s->m = 0;
     m->m_seq = s->seq;
-    while (*at && seq_leq((*at)->m_seq, m->m_seq)) {
-        uint32_t end = (*at)->m_seq + (*at)->m_len;
+    STAILQ_FOREACH(next, &tp->reassembly, m_nextpkt) {
+        if (!seq_leq(next->m_seq, m->m_seq))
+            break;
+        uint32_t end = next->m_seq + next->m_len;
         if (seq_lt(m->m_seq, end)) {
             uint32_t both = end - m->m_seq;
             if (both >= m->m_len) {
@@ -496,15 +507,16 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
             m_adj(m, both);
             m->m_seq += both;
         }
-        at = &STAILQ_NEXT(*at, m_nextpkt);
+        before = next;
     }
-    for (struct mbuf *next; (next = *at) && seq_lt(next->m_seq, m->m_seq + m->m_len);) {
+    for (struct mbuf *behind; next && seq_lt(next->m_seq, m->m_seq + m->m_len); next = behind) {
         uint32_t both = m->m_seq + m->m_len - next->m_seq;
         if (both < next->m_len) {
             m->m_len -= both; /* the next one has them */
             break;
         }
-        *at = STAILQ_NEXT(next, m_nextpkt);
+        behind = STAILQ_NEXT(next, m_nextpkt);
+        remove_after(tp, before);
         m_free(next);
         tp->reassembled--;
     }
@@ -513,16 +525,18 @@ static void tcp_input_keep(struct tcpcb *tp, struct segment *s)
         return;
     }
     tp->reassembled++;
-    STAILQ_NEXT(m, m_nextpkt) = *at;
-    *at = m;
+    if (before)
+        STAILQ_INSERT_AFTER(&tp->reassembly, before, m, m_nextpkt);
+    else
+        STAILQ_INSERT_HEAD(&tp->reassembly, m, m_nextpkt);
     tcp_sack_keep(tp, s->seq);
 }
 
 static void close_gap(struct tcpcb *tp)
 {
     struct mbuf *m;
-    while ((m = tp->reassembly) && seq_leq(m->m_seq, tp->rcv_nxt)) {
-        tp->reassembly = STAILQ_NEXT(m, m_nextpkt);
+    while ((m = STAILQ_FIRST(&tp->reassembly)) && seq_leq(m->m_seq, tp->rcv_nxt)) {
+        STAILQ_REMOVE_HEAD(&tp->reassembly, m_nextpkt);
         tp->reassembled--;
         uint32_t old = tp->rcv_nxt - m->m_seq;
         if (old >= m->m_len) {
@@ -594,7 +608,7 @@ static void data(struct tcpcb *tp, struct segment *s)
     }
     if (s->length) {
         if (s->seq == tp->rcv_nxt) {
-            tp->ack_now |= tp->delayed_ack || tp->reassembly; /* at least every other segment */
+            tp->ack_now |= tp->delayed_ack || !STAILQ_EMPTY(&tp->reassembly); /* at least every other segment */
             tp->delayed_ack = true;
             struct mbuf *m = s->m;
             s->m = 0;

@@ -15,7 +15,7 @@
 /* The range of adjacent kept segments that contains `seq`: false if none does. */
 static bool tcp_sack_range_of(const struct tcpcb *tp, uint32_t seq, struct tcp_range *of)
 {
-    for (const struct mbuf *m = tp->reassembly; m;) {
+    for (const struct mbuf *m = STAILQ_FIRST(&tp->reassembly); m;) {
         *of = (struct tcp_range){m->m_seq, m->m_seq + m->m_len};
         while ((m = STAILQ_NEXT(m, m_nextpkt)) && m->m_seq == of->end)
             of->end += m->m_len;

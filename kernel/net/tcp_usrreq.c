@@ -27,14 +27,15 @@ struct tcpcb *tcp_create(void)
                          .keep_idle = TCP_KEEP_IDLE,
                          .keep_interval = TCP_KEEP_INTERVAL,
                          .keep_count = TCP_KEEP_COUNT};
+    STAILQ_INIT(&tp->reassembly);
     pcb_mutex_init(&tp->inp.lock);
     return tp;
 }
 
 static void forget_segments(struct tcpcb *tp)
 {
-    for (struct mbuf *m; (m = tp->reassembly); m_free(m))
-        tp->reassembly = STAILQ_NEXT(m, m_nextpkt);
+    m_free_chain(STAILQ_FIRST(&tp->reassembly));
+    STAILQ_INIT(&tp->reassembly);
     tp->reassembled = 0;
 }
 

@@ -462,7 +462,7 @@ HOST_TEST(segments_of_who_does_not_know_the_numbers_do_nothing)
         CHECK_EQUAL(tp->rcv_nxt, was.rcv_nxt);
         CHECK_EQUAL(tp->snd_wnd, was.snd_wnd);
         CHECK_EQUAL(tp->cwnd, was.cwnd);
-        CHECK(!tp->reassembly && !tp->fin_seen);
+        CHECK(STAILQ_EMPTY(&tp->reassembly) && !tp->fin_seen);
         for (; log_first != log_end; log_first++)
             CHECK(logged[log_first % LOGGED].flags == A);
     }
@@ -489,7 +489,8 @@ HOST_TEST(segments_in_any_order_and_over_each_other_arrive_once)
             memset(missing + at, 0, n + !!fin);
             log_first = log_end;
             uint32_t kept = 0, behind = 0;
-            for (const struct mbuf *m = tcb_at(c.fd)->reassembly; m; m = STAILQ_NEXT(m, m_nextpkt), kept++) {
+            for (const struct mbuf *m = STAILQ_FIRST(&tcb_at(c.fd)->reassembly); m;
+                 m = STAILQ_NEXT(m, m_nextpkt), kept++) {
                 CHECK(!kept || seq_leq(behind, m->m_seq));
                 behind = m->m_seq + m->m_len;
             }
