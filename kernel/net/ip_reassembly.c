@@ -61,7 +61,7 @@ static bool has_block(const struct datagram_begun *d, uint32_t block)
  * Drops a datagram: its parts are put before *gone, one after the other; with `told`, and if its first bytes were
  * received, the first part has its header, for an error message to its host.
  */
-static void drop_datagram(struct datagram_begun *d, struct mbuf **gone, bool told)
+static void drop_datagram(struct datagram_begun *d, struct mbuf_list *gone, bool told)
 {
     struct mbuf *first = told && has_block(d, 0) ? d->part[0] : 0;
     if (first) {
@@ -71,9 +71,8 @@ static void drop_datagram(struct datagram_begun *d, struct mbuf **gone, bool tol
     }
     for (unsigned i = 0; i < PARTS; i++)
         if (d->part[i]) {
-            STAILQ_NEXT(d->part[i], m_nextpkt) = *gone;
-            *gone = d->part[i];
-            (*gone)->m_len = *gone == first ? first->m_len : 0; /* no error message for this one */
+            STAILQ_INSERT_HEAD(gone, d->part[i], m_nextpkt);
+            d->part[i]->m_len = d->part[i] == first ? first->m_len : 0; /* no error message for this one */
         }
     parts_begun -= d->parts;
     *d = (struct datagram_begun){0};
@@ -88,7 +87,7 @@ static struct datagram_begun *oldest(const struct datagram_begun *but)
     return best;
 }
 
-static void give_way(struct datagram_begun *d, struct mbuf **gone)
+static void give_way(struct datagram_begun *d, struct mbuf_list *gone)
 {
     NET_COUNT(ip_timeouts);
     drop_datagram(d, gone, false);
@@ -101,7 +100,7 @@ static void keep_header(struct datagram_begun *d, const struct mbuf *m)
 }
 
 /* Its place, or a free one, or that of the oldest datagram. */
-static struct datagram_begun *place_for(const struct mbuf *m, struct mbuf **gone)
+static struct datagram_begun *place_for(const struct mbuf *m, struct mbuf_list *gone)
 {
     struct datagram_begun *place = 0;
     for (struct datagram_begun *d = datagrams_begun; d < datagrams_begun + DATAGRAMS; d++) {
@@ -154,7 +153,8 @@ static bool is_part(const struct mbuf *m, const struct fragment *f)
 }
 
 /* Uses its packet as a part if that is missing; else copies its bytes into parts, of which two may be missing. */
-static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const struct fragment *f, struct mbuf **spare)
+static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const struct fragment *f,
+                               struct mbuf_list *spare)
 {
     uint32_t first = f->offset / IP_PART, last = (f->offset + f->length - 1) / IP_PART;
     if (is_part(m, f) && !d->part[first]) {
@@ -166,8 +166,8 @@ static struct mbuf *take_bytes(struct datagram_begun *d, struct mbuf *m, const s
     }
     for (uint32_t i = first; i <= last; i++)
         if (!d->part[i]) {
-            d->part[i] = *spare;
-            *spare = STAILQ_NEXT(d->part[i], m_nextpkt);
+            d->part[i] = STAILQ_FIRST(spare);
+            STAILQ_REMOVE_HEAD(spare, m_nextpkt);
             d->parts++;
             parts_begun++;
         }
@@ -229,7 +229,7 @@ static bool is_possible(const struct mbuf *m, uint32_t header, struct fragment *
 }
 
 /* Buffers for parts that may be missing; false: out of memory. Without the lock. */
-static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mbuf **spare)
+static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mbuf_list *spare)
 {
     uint32_t wanted = is_part(of, f) ? 0 : f->offset % IP_PART + f->length > IP_PART ? 2 : 1;
     for (; wanted; wanted--) {
@@ -238,14 +238,14 @@ static bool get_spare(const struct mbuf *of, const struct fragment *f, struct mb
             NET_COUNT(no_mbuf);
             return false;
         }
-        STAILQ_NEXT(m, m_nextpkt) = *spare;
-        *spare = m;
+        STAILQ_INSERT_HEAD(spare, m, m_nextpkt);
     }
     return true;
 }
 
 /* The fragment's datagram if it is complete now; unused packets are put before *gone. With the lock held. */
-static struct mbuf *reassemble(struct mbuf *m, const struct fragment *f, struct mbuf **spare, struct mbuf **gone)
+static struct mbuf *reassemble(struct mbuf *m, const struct fragment *f, struct mbuf_list *spare,
+                               struct mbuf_list *gone)
 {
     bool again;
     struct datagram_begun *d = place_for(m, gone);
@@ -260,8 +260,7 @@ static struct mbuf *reassemble(struct mbuf *m, const struct fragment *f, struct 
         note(d, f);
     }
     if (m) {
-        STAILQ_NEXT(m, m_nextpkt) = *gone;
-        *gone = m;
+        STAILQ_INSERT_HEAD(gone, m, m_nextpkt);
         m->m_len = 0;
     }
     for (struct datagram_begun *other; good && parts_begun > PARTS_MOST && (other = oldest(d));)
@@ -272,7 +271,8 @@ static struct mbuf *reassemble(struct mbuf *m, const struct fragment *f, struct 
 struct mbuf *ip_reassemble(struct mbuf *m, uint32_t header)
 {
     struct fragment f;
-    struct mbuf *done = 0, *gone = 0, *spare = 0;
+    struct mbuf *done = 0;
+    struct mbuf_list gone = STAILQ_HEAD_INITIALIZER(gone), spare = STAILQ_HEAD_INITIALIZER(spare);
     NET_COUNT(ip_fragments);
     if (!is_possible(m, header, &f)) {
         NET_COUNT(ip_fragments_bad);
@@ -288,14 +288,15 @@ struct mbuf *ip_reassemble(struct mbuf *m, uint32_t header)
     }
     if (done)
         NET_COUNT(ip_reassembled);
-    m_free_chain(gone);
-    m_free_chain(spare);
+    m_free_chain(STAILQ_FIRST(&gone));
+    m_free_chain(STAILQ_FIRST(&spare));
     return done;
 }
 
 static void reassembly_drop(bool all)
 {
-    struct mbuf *gone = 0;
+    struct mbuf_list gone = STAILQ_HEAD_INITIALIZER(gone);
+    struct mbuf *m, *next;
     crit_t s = simple_lock_enter(&reassembly_lock);
     for (unsigned i = 0; i < DATAGRAMS; i++) {
         struct datagram_begun *d = &datagrams_begun[i];
@@ -305,12 +306,11 @@ static void reassembly_drop(bool all)
         drop_datagram(d, &gone, !all);
     }
     simple_lock_leave(&reassembly_lock, s);
-    for (struct mbuf *next; gone; gone = next) {
-        next = STAILQ_NEXT(gone, m_nextpkt);
-        if (gone->m_len)
-            icmp_error(gone, ICMP_TIME_EXCEEDED, 1);
+    STAILQ_FOREACH_SAFE(m, &gone, m_nextpkt, next) {
+        if (m->m_len)
+            icmp_error(m, ICMP_TIME_EXCEEDED, 1);
         else
-            m_free(gone);
+            m_free(m);
     }
 }
 
