@@ -56,17 +56,17 @@ static void ether_transmit(struct mbuf *m)
 /* Receiving -------------------------------------------------------------------------------------------------------- */
 
 static bool is_down;
-static struct ether_protocol *protocols;
+static SLIST_HEAD(, ether_protocol) protocols = SLIST_HEAD_INITIALIZER(protocols);
 
 void ether_register(struct ether_protocol *p)
 {
-    p->next = protocols;
-    protocols = p;
+    SLIST_INSERT_HEAD(&protocols, p, link);
 }
 
 static COLD void other_protocol(struct mbuf *m, uint32_t type)
 {
-    for (const struct ether_protocol *p = protocols; p; p = p->next)
+    const struct ether_protocol *p;
+    SLIST_FOREACH(p, &protocols, link)
         if (p->type == type) {
             p->input(m);
             return;

@@ -46,7 +46,7 @@ void net_print_results(void); /* @net, @netq */
 struct ether_protocol {
     uint32_t type;
     void (*input)(struct mbuf *m);
-    struct ether_protocol *next;
+    SLIST_ENTRY(ether_protocol) link;
 };
 void ether_register(struct ether_protocol *p); /* before frames arrive; permanently */
 
@@ -121,7 +121,7 @@ struct udp_port {
     uint32_t port;
     struct ifqueue queue;
     void (*notify)(struct udp_port *p);
-    struct udp_port *next;
+    SLIST_ENTRY(udp_port) link;
 };
 void udp_bind(struct udp_port *p); /* before packets arrive; permanently */
 /*

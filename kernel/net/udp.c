@@ -4,14 +4,14 @@
 
 #define UDP_HEADER 8
 
-static struct udp_port *ports;
+static SLIST_HEAD(, udp_port) ports = SLIST_HEAD_INITIALIZER(ports);
 void (*udp_told)(const struct told *of);
 bool (*udp_to_socket)(struct mbuf *m, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport);
 
 void udp_bind(struct udp_port *p)
 {
-    p->next = ports;
-    __atomic_store_n(&ports, p, __ATOMIC_RELEASE);
+    SLIST_NEXT(p, link) = SLIST_FIRST(&ports);
+    __atomic_store_n(&SLIST_FIRST(&ports), p, __ATOMIC_RELEASE); /* read without a lock */
 }
 
 static uint32_t checksum(const struct mbuf *m, uint32_t header, uint32_t length)
@@ -33,9 +33,10 @@ void udp_input(struct mbuf *m, uint32_t header)
         return;
     }
     uint32_t port = get16(udp + 2);
-    struct udp_port *p = ports;
-    while (p && p->port != port)
-        p = p->next;
+    struct udp_port *p;
+    SLIST_FOREACH(p, &ports, link)
+        if (p->port == port)
+            break;
     m_adj(m, header + UDP_HEADER);
     if (!m->m_next)
         m->m_len = length - UDP_HEADER;
