@@ -3,7 +3,7 @@
  * without regard to each other: sockrace [OPERATIONS [THREADS [reset]]] (default 60, 4), by the seed of the run.
  * Every thread may use any socket of a common table, also one that another thread is just closing, or has closed. A
  * close with unread data, or before the connection is there, resets it; with `reset` every close does (SO_LINGER
- * without a time), so that no connection has to wait for its end. Prints
+ * without a time), and no thread shuts down sending, so that no connection waits for its end. Prints
  *
  *   @sockrace operations=... made=... accepted=... bytes=... resets=... polled=... lost=... left=...
  *
@@ -170,7 +170,7 @@ static void *races(void *arg)
             receives(fd, 1 + next(&seed, PIECE));
         else if (how < 14)
             polls((int)next(&seed, 3));
-        else if (how < 15 && shutdown(fd, (int)next(&seed, 3)))
+        else if (how < 15 && shutdown(fd, resetting ? SHUT_RD : (int)next(&seed, 3)))
             failed("shutdown");
         else if (how == 15)
             usleep(next(&seed, 1500));
