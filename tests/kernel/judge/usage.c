@@ -1,7 +1,7 @@
 /*
- * Whose processor time is counted where: a process, a thread of it, its child or its grandchild uses some, the processes
- * end in several ways, and each is waited for or not. Prints whether the time is the caller's own, its children's, or
- * neither.
+ * Whose processor time is counted where: a process, a thread of it, its child or its grandchild uses some, the
+ * processes end in several ways, and each is waited for or not. Prints whether the time is the caller's own, its
+ * children's, or neither.
  */
 #include <pthread.h>
 #include <sys/resource.h>
