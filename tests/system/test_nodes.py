@@ -2,7 +2,11 @@
 
 import csv
 import json
+import os
+import signal
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +44,28 @@ def machine():
 
 
 @pytest.fixture(scope="module")
+def machine_started():
+    """The same, and does not wait: the process."""
+    config = SoCConfig()
+    simulator = build_simulator(config)
+    image = kernel_of(config, "spl-optim", runs=("test-ring", "test-hang"))
+
+    def start(out, *options, run="test-ring", limits=()):
+        words = [simulator, "--out", out, "--image", image, "--bootargs", f"run={run} {BOOTARGS}", *limits, *options]
+        return subprocess.Popen(list(map(str, words)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    return start
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
 def booted(machine, tmp_path_factory):
     """A checkpoint of one machine, before its first thread runs."""
     folder = tmp_path_factory.mktemp("booted")
@@ -64,7 +90,8 @@ def results(out):
 
 
 WAYS = [["--no-skip"], ["--check-skip"], ["--jobs", 2], ["--jobs", 4], ["--shuffle", 1], ["--shuffle", 2, "--jobs", 3],
-        ["--no-skip", "--jobs", 2, "--shuffle", 3], ["--evaluate-twice"]]
+        ["--no-skip", "--jobs", 2, "--shuffle", 3], ["--evaluate-twice"], ["--ranks", 2],
+        ["--ranks", 2, "--jobs", 2, "--shuffle", 4]]
 
 
 def test_two_nodes_exchange_characters_however_they_are_carried(machine, tmp_path):
@@ -78,7 +105,7 @@ def test_two_nodes_exchange_characters_however_they_are_carried(machine, tmp_pat
         assert left(tmp_path / str(i)) == plain, way
 
 
-@pytest.mark.parametrize("nodes, ways", [(8, WAYS[4:7]), (64, WAYS[5:6])])
+@pytest.mark.parametrize("nodes, ways", [(8, [*WAYS[4:7], ["--ranks", 3]]), (64, [*WAYS[5:6], ["--ranks", 4]])])
 def test_boot_once_and_clone(machine, booted, tmp_path, nodes, ways):
     """Each clone knows its number; how the clones are carried does not matter."""
     runs = [[], *ways]
@@ -131,7 +158,7 @@ def test_who_waits_is_left_out(machine, booted, tmp_path):
 def test_one_that_fails_ends_all_at_one_cycle(machine, tmp_path):
     """Wherever the others are by then."""
     wrong = ["--node", "1:bootargs=run=test-ring hz=0 baud=0"]      # it panics
-    for i, way in enumerate(([], ["--no-skip"], ["--jobs", 2, "--shuffle", 4])):
+    for i, way in enumerate(([], ["--no-skip"], ["--jobs", 2, "--shuffle", 4], ["--ranks", 2], ["--ranks", 3])):
         status, said = machine(tmp_path / str(i), *joined(3), *wrong, *way)
         assert status == 1 and "node 1: ended: the target ended with code" in said
         assert left(tmp_path / str(i)) == left(tmp_path / "0")
@@ -164,10 +191,41 @@ def test_characters_arrive_in_the_cycles_that_the_wires_take(machine, booted, tm
 def test_a_hang_is_all_nodes(machine, booted, tmp_path):
     """In an open ring nothing comes back: the sender waits for ever, and so do the nodes behind it."""
     wires = ["--nodes", 3, "--wire", "0.uart1:1.uart1:5"]
-    for i, way in enumerate(([], ["--no-skip", "--jobs", 2])):
+    for i, way in enumerate(([], ["--no-skip", "--jobs", 2], ["--ranks", 2])):
         status, said = machine(tmp_path / str(i), "--restore", booted, *wires, "--hang-cycles", 400_000, *way)
         assert status == 4 and said.count("hang: no sign of life for 400,000 cycles") == 3
         assert left(tmp_path / str(i)) == left(tmp_path / "0")
+
+
+def processes_of(pid):
+    """The process, and those that it has made, in the order in which it made them."""
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
+@pytest.mark.parametrize("ends", [0, 1, 2])
+def test_a_process_that_ends_ends_the_run(machine_started, tmp_path, ends):
+    """Killed in the middle of the run: the others say so, in bounded time, and leave no process behind."""
+    started = machine_started(tmp_path / "out", *joined(3), "--ranks", 3, "--no-skip", "--max-cycles", 10**9,
+                              run="test-hang", limits=["--hang-cycles", 0])
+    while len(processes := processes_of(started.pid)) < 3 or not (tmp_path / "out/node-2/console.txt").is_file():
+        assert started.poll() is None, started.communicate()
+    os.kill(processes[ends], signal.SIGKILL)
+    said = started.communicate(timeout=100)[1]
+    assert started.returncode == (2 if ends else -signal.SIGKILL)
+    assert ("another process of the run has ended" in said) == bool(ends)
+    wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in processes))
+
+
+def test_processes_that_are_interrupted_leave_one_record(machine_started, tmp_path):
+    """A signal for one of them is for all."""
+    started = machine_started(tmp_path / "out", *joined(2), "--ranks", 2, "--no-skip", "--max-cycles", 10**9,
+                              run="test-hang", limits=["--hang-cycles", 0])
+    while len(processes := processes_of(started.pid)) < 2 or not (tmp_path / "out/node-1/console.txt").is_file():
+        assert started.poll() is None, started.communicate()
+    os.kill(processes[1], signal.SIGINT)
+    started.communicate(timeout=100)
+    kinds = [node["exit"]["kind"] for node in left(tmp_path / "out")[0]["nodes"]]
+    assert kinds == ["interrupted"] * 2 and started.returncode == 128 + signal.SIGINT
 
 
 @pytest.mark.parametrize("options, words", [
@@ -183,6 +241,11 @@ def test_a_hang_is_all_nodes(machine, booted, tmp_path):
     (["--nodes", 2, "--checkpoint", "x", "--checkpoint-at", "event:1"], "give cycle:N"),
     (["--nodes", 0], "--nodes: 0 is out of range, 1 to 4096"),
     (["--jobs", 0], "--jobs: 0 is out of range, 1 to 256"),
+    (["--ranks", 2], "--ranks: 2 processes for 1 nodes: give at most one for each"),
+    (["--nodes", 2, "--ranks", 3], "--ranks: 3 processes for 2 nodes: give at most one for each"),
+    (["--nodes", 2, "--ranks", 2, "--checkpoint", "x", "--checkpoint-at", "cycle:9"], "is written by one process"),
+    (["--nodes", 2, "--ranks-library", "none.so"], "--ranks-library: none.so: cannot open shared object file"),
+    (["--nodes", 2, "--ranks-library", "libm.so.6"], "--ranks-library: it has no function ranks_begin"),
     (["--wire", "0.uart1:0.uart1:3"], "it needs --nodes N"),
 ])
 def test_bad_usage_is_one_line(machine, tmp_path, options, words):

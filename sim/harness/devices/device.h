@@ -58,12 +58,21 @@ class Device {
     virtual uint64_t bits(uint64_t /*count*/) const { return 0; } // their cycles on its line; 0: it has no line
 
     // Wires (run/wire.h). Receives a message from one, in the cycle in which it arrives, before its edge; and the first
-    // cycle in which the device may send, if the node does nothing before the cycle `first`.
+    // cycle in which the device may send, by the first one in which the node may do something.
     virtual void arrive(const std::string & /*content*/, uint64_t /*cycle*/) {}
     virtual void wire(std::function<void(uint64_t, std::string)>) {
     } // begins here: what is sent goes there, with its cycle
     virtual void wired() {} // one ends here
-    virtual uint64_t sends_at(uint64_t /*first*/) const { return NEVER; }
+    struct Sends { // the later of `base` and `lag` cycles behind the first one; without `lags` at `base`
+        uint64_t base = NEVER, lag = 0;
+        bool lags = false;
+        uint64_t at(uint64_t first) const
+        {
+            return !lags ? base : first < NEVER - lag ? std::max(base, first + lag) : NEVER;
+        }
+    };
+    virtual Sends sends() const { return {}; }
+    uint64_t sends_at(uint64_t first) const { return sends().at(first); }
 
     // The host: polled every so many cycles; 0: never.
     virtual uint64_t poll_cycles() const { return 0; }

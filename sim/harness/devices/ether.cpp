@@ -291,12 +291,12 @@ void EtherPort::arrive(const std::string &content, uint64_t cycle)
     look_again();
 }
 
-uint64_t EtherPort::sends_at(uint64_t first) const
+Device::Sends EtherPort::sends() const
 {
     const uint64_t least = wire_cycles(PREAMBLE_BYTES + MIN_BYTES + FCS_BYTES);
-    if (first >= NEVER - least)
-        return NEVER;
-    return leaving.empty() ? first + least : std::max(leaves + std::max(least, wire_cycles(leaving.size())), first + 1);
+    if (leaving.empty())
+        return {0, least, true};
+    return {leaves + std::max(least, wire_cycles(leaving.size())), 1, true};
 }
 
 uint64_t EtherPort::poll_cycles() const

@@ -38,7 +38,7 @@ class EtherPort final : public Device {
     void wire(std::function<void(uint64_t, std::string)> to) override { wires.push_back(std::move(to)); }
     void wired() override { incoming_wires++; }
     void arrive(const std::string &content, uint64_t cycle) override;
-    uint64_t sends_at(uint64_t first) const override;
+    Sends sends() const override;
     uint64_t poll_cycles() const override;
     void poll(uint64_t cycle) override;
     bool listens() const override { return is_host(); }

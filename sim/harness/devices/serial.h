@@ -57,6 +57,7 @@ class LineReceiver {
     bool due(bool level, uint64_t cycle) const { return busy ? cycle >= next : !level; }
     bool advance(bool level, uint64_t cycle); // to be called when due; true: `byte` has been received
     bool idle() const { return !busy; }
+    bool between_bytes() const { return !busy || stuck; }
     void set_baud(uint64_t baud) { bit_rate.baud = baud; } // while it is idle
     const BitRate &rate() const { return bit_rate; }
     uint64_t next_sample() const { return busy ? next : NEVER; }
@@ -65,8 +66,7 @@ class LineReceiver {
     // byte is there in the middle of its stop bit.
     uint64_t next_byte(uint64_t first) const
     {
-        bool waits = !busy || stuck;
-        uint64_t begin = waits ? first : began, length = bit_rate.half_bits(2 * STOP_BIT + 1);
+        uint64_t begin = between_bytes() ? first : began, length = bit_rate.half_bits(2 * STOP_BIT + 1);
         return begin < NEVER - length ? begin + length : NEVER;
     }
 

@@ -28,7 +28,7 @@ class SerialPort : public Device {
     bool idle() const override { return out.idle(); }
     uint64_t bits(uint64_t count) const override { return out.rate().bits(count); }
     void arrive(const std::string &content, uint64_t cycle) override;
-    uint64_t sends_at(uint64_t first) const override { return out.next_byte(first); }
+    Sends sends() const override { return {out.next_byte(0), out.next_byte(0), out.between_bytes()}; }
     void record(Json &json) const override;
     const char *record_group() const override { return "serial"; }
     const std::string &pty_name() const { return terminal.pty_name; }

@@ -280,9 +280,11 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
     Arguments &a = plan.common;
     auto options = option_table(a, clock_hz);
     std::vector<std::string> wires, for_nodes;
-    uint64_t nodes = 0, jobs = otherwise::JOBS;
+    uint64_t nodes = 0, jobs = otherwise::JOBS, ranks = otherwise::RANKS;
     options["--nodes"] = [&](const std::string &o, const std::string &v) { nodes = whole_number(o, v); };
     options["--jobs"] = [&](const std::string &o, const std::string &v) { jobs = whole_number(o, v); };
+    options["--ranks"] = [&](const std::string &o, const std::string &v) { ranks = whole_number(o, v); };
+    options["--ranks-library"] = [&](const std::string &, const std::string &v) { plan.ranks_library = v; };
     options["--shuffle"] = [&](const std::string &o, const std::string &v) { plan.shuffle = whole_number(o, v); };
     options["--wire"] = [&](const std::string &, const std::string &v) { wires.push_back(v); };
     options["--node"] = [&](const std::string &, const std::string &v) { for_nodes.push_back(v); };
@@ -326,6 +328,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
 
     plan.several = nodes != 0;
     plan.jobs = unsigned(jobs);
+    plan.ranks = unsigned(ranks);
     if (!plan.several && (!wires.empty() || !for_nodes.empty()))
         throw Failure(format("%s: it needs --nodes N", wires.empty() ? "--node" : "--wire"));
     if (a.console_name.empty())

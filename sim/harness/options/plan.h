@@ -12,6 +12,8 @@ struct Plan {
     bool several = false;         // --nodes was given: outputs are in a folder for each node
     std::vector<Wire> wires;
     unsigned jobs = otherwise::JOBS; // threads that simulate nodes
+    unsigned ranks = otherwise::RANKS; // processes that do; ...
+    std::string ranks_library; // ... or what joins those that were started beforehand
     uint64_t shuffle = otherwise::SHUFFLE; // order of service: 0 by number, else a generator's seed
 };
 

@@ -1,6 +1,8 @@
 // Runs one program on the simulated SoC: see README.md.
 #include <csignal>
 #include <cstdio>
+#include <memory>
+#include <optional>
 
 #include "machine/facts.h"
 #include "options/plan.h"
@@ -28,8 +30,29 @@ static void go_on_from(const CheckpointFile &checkpoint, Plan &plan)
     plan.wires = checkpoint.wires();
 }
 
+static int run(Plan plan, Ranks &ranks)
+{
+    std::optional<CheckpointFile> checkpoint;
+    std::unique_ptr<Run> run;
+    std::string failure;
+    try {
+        if (!plan.common.restore.empty()) {
+            checkpoint.emplace(plan.common.restore);
+            go_on_from(*checkpoint, plan);
+        }
+        run = std::make_unique<Run>(std::move(plan), checkpoint ? &*checkpoint : nullptr, ranks);
+    } catch (const Failure &its) {
+        failure = its.what();
+    }
+    for (const std::string &said : ranks.all(failure))
+        if (!said.empty())
+            throw Failure(said);
+    return run->run();
+}
+
 int main(int argc, char **argv)
 {
+    std::unique_ptr<Ranks> ranks; // ended after a failure has been reported
     try {
         Plan plan;
         if (!parse_arguments(argc, argv, CLOCK_HZ, plan))
@@ -44,13 +67,13 @@ int main(int argc, char **argv)
         if (std::signal(SIGHUP, interrupt) == SIG_IGN) // nohup's
             std::signal(SIGHUP, SIG_IGN);
         std::signal(SIGPIPE, SIG_IGN);
-        if (plan.common.restore.empty())
-            return Run(std::move(plan), nullptr).run();
-        CheckpointFile checkpoint(plan.common.restore);
-        go_on_from(checkpoint, plan);
-        return Run(std::move(plan), &checkpoint).run();
+        if (plan.ranks > 1 && !plan.common.checkpoint.empty())
+            throw Failure("--ranks, --checkpoint: a checkpoint is written by one process: leave one of them out");
+        ranks = Ranks::make(plan.ranks, plan.ranks_library, unsigned(plan.nodes.size()));
+        return run(std::move(plan), *ranks);
     } catch (const Failure &failure) {
-        std::fprintf(stderr, "error: %s\n", failure.what());
+        if (!ranks || !ranks->self) // all fail together
+            std::fprintf(stderr, "error: %s\n", failure.what());
         return 2;
     }
 }

@@ -162,9 +162,9 @@ void Node::write_record(Json &json, bool alone)
 void Run::write_nodes(Json &json)
 {
     json.array("nodes");
-    for (auto &node : nodes) {
+    for (size_t i = 0; i < nodes.size(); i++) {
         json.object();
-        node->write_record(json, false);
+        nodes[i] ? nodes[i]->write_record(json, false) : (void)json.members(finals[i].record);
         json.end_object();
     }
     json.end_array().array("wires");
@@ -191,9 +191,9 @@ void Run::write_record()
     }
     double seconds = host_seconds();
     uint64_t simulated = 0, skipped = 0;
-    for (const auto &node : nodes) {
-        simulated += node->ended - node->began;
-        skipped += node->skipped();
+    for (const Final &node : finals) {
+        simulated += node.simulated;
+        skipped += node.skipped;
     }
     json.object("host").real("seconds", seconds).real("cycles_per_second", double(simulated) / seconds);
     json.number("skipped_cycles", skipped);

@@ -19,6 +19,14 @@ class Json {
     Json &string(const char *key, const std::string &value) { return raw(key, quote(value)); }
     Json &raw(const char *key, const std::string &value);
 
+    // Members that another one has written at this depth.
+    Json &members(const std::string &written)
+    {
+        text += written;
+        first = false;
+        return *this;
+    }
+
     static std::string quote(const std::string &value); // bytes that are not UTF-8 become U+FFFD
 
   private:
