@@ -157,6 +157,10 @@ class Nodes:
     latency: Annotated[int, typer.Option(
         min=1, max=MOST, help="cycles that a character or a frame takes from node to node")] = WIRE_LATENCY.default
     jobs: Annotated[int, like("jobs")] = 1
+    ranks: Annotated[int, like("ranks")] = 1
+    mpi: Annotated[str | None, typer.Option(
+        metavar="ARGUMENTS", help="start the --ranks by OpenMPI's mpirun, with these arguments more: '--hostfile FILE' "
+        "for several machines, which have this folder, too; '' for this one")] = None
 
 
 @grouped
@@ -212,9 +216,18 @@ def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits
     sys.stdout.flush()
     if several.nodes:
         from sim.wires.nodes import options as options_of
-        sys.exit(run_nodes([*command, *options_of(several.nodes, several.wire, several.latency, several.node or (),
-                                                  several.jobs, wired)], several.nodes, written.out))
+        command += options_of(several.nodes, several.wire, several.latency, several.node or (), several.jobs, wired)
+        sys.exit(run_nodes(carried(command, several), several.nodes, written.out))
     os.execv(simulator, command)
+
+
+def carried(command, several):
+    """The simulator's command line, for as many processes as --ranks says."""
+    if several.mpi is None:
+        return [*command, "--ranks", str(several.ranks)] if several.ranks > 1 else command
+    with building():
+        from sim.model.mpi import launched
+        return launched(command, several.ranks, shlex.split(several.mpi))
 
 
 def check_written(written, saved):
@@ -261,6 +274,8 @@ def check_together(what, attached, several):
         raise Failed(f"--wire {several.wire}: give one of {', '.join(WIRES)}", 2)
     for wrong, text in (
             (several.node and not several.nodes, "--node needs --nodes N"),
+            (several.ranks > (several.nodes or 1), f"--ranks {several.ranks}: give at most one for each of --nodes"),
+            (several.mpi is not None and several.ranks < 2, "--mpi needs --ranks N, 2 or more"),
             (several.nodes and attached.gdb, "--gdb and --nodes: a debugger wants one machine, leave out one of them"),
             (len(attached.typed or []) > len(attached.expect or []) > 0,
              "--input: more than there are --expect: each is typed behind the --expect of the same number"),

@@ -149,9 +149,11 @@ class Case:
         return [re.sub(r"(^|@)\+(\d+)$", lambda found: f"{found[1]}{begin + int(found[2])}", str(option))
                 for option in self.options]
 
-    def way(self, choose):
-        """Other ways to simulate it."""
+    def way(self, choose, written=False):
+        """Other ways to simulate it; `written`: one that writes a checkpoint, which several processes do not."""
         options = [["--jobs", choose.choice((2, 3))], ["--shuffle", choose.randrange(1, 1000)]]
+        if not written:
+            options.append(["--ranks", choose.randrange(1, self.nodes + 1)])
         return [word for option in options if choose.random() < 0.5 for word in option]
 
 
@@ -219,7 +221,7 @@ class Bench:
         at = choose.choice((choose.randrange(self.begin, last), choose.choice(ends) + choose.randrange(3000)))
         at = min(at, last - 1)
         saved = []
-        for name, way in (("cut", ["--no-skip"]), ("cut-skipped", case.way(choose))):
+        for name, way in (("cut", ["--no-skip"]), ("cut-skipped", case.way(choose, written=True))):
             saved.append(self.folder / f"{name}.checkpoint")
             self.same(case, self.run(case, name, *way, "--checkpoint", saved[-1], "--checkpoint-at", f"cycle:{at}"),
                       whole)
