@@ -1,5 +1,5 @@
-// The processes that carry the nodes of one run. Each carries some of them, and hears what all say of theirs: so all take
-// the same decisions. Node K is carried by rank K modulo their number.
+// The processes that carry the nodes of one run. Each carries some of them, and hears what all say of theirs: so all
+// take the same decisions. Node K is carried by rank K modulo their number.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,8 +7,8 @@
 
 class Ranks {
   public:
-    // `count` processes of this machine, which are made here; or, with a library (ranks_mpi.c), those that a launcher has
-    // started. Must come before any thread is made. Throws Failure.
+    // `count` processes of this machine, which are made here; or, with a library (ranks_mpi.c), those that a launcher
+    // has started. Must come before any thread is made. Throws Failure.
     static std::unique_ptr<Ranks> make(unsigned count, const std::string &library, unsigned nodes);
     virtual ~Ranks() = default;
 
