@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from sim.model.toolchain import BuildError
-from support.cache import REPO, cached
+from support.cache import REPO, Input, cached
 from support.tools import ToolError
 
 SOURCES = REPO / "sim/harness/run"
@@ -26,8 +26,8 @@ def library() -> Path:
         if done.returncode:
             raise BuildError(f"--mpi: its library does not build:\n{done.stderr}")
 
-    inputs = {name: SOURCES / name for name in ("ranks_mpi.c", "ranks_library.h")}
-    return cached("ranks-mpi", {"version": version} | inputs, build) / "ranks_mpi.so"
+    inputs: dict[str, Input] = {name: SOURCES / name for name in ("ranks_mpi.c", "ranks_library.h")}
+    return cached("ranks-mpi", inputs | {"version": version}, build) / "ranks_mpi.so"
 
 
 def launched(command: list[str], ranks: int, arguments: list[str]) -> list[str]:
