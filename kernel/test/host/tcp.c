@@ -390,6 +390,46 @@ HOST_TEST(who_listens_not_is_refused)
     ended();
 }
 
+#define ELSEWHERE 0x08080808u
+static unsigned sent_elsewhere;
+
+static void goes_elsewhere(struct mbuf *m)
+{
+    if (get16(m->m_data + 12) == ETHERTYPE_IP) {
+        CHECK(!memcmp(m->m_data, (const uint8_t[]){2, 0, 0, 0, 0, 1}, 6)); /* the peer's */
+        CHECK_EQUAL(get32(m->m_data + ETHER_HEADER + 12), OUR_IP);
+        CHECK_EQUAL(get32(m->m_data + ETHER_HEADER + 16), ELSEWHERE);
+        sent_elsewhere++;
+    }
+    m_free(m);
+}
+
+static int connect_elsewhere(int fd)
+{
+    return CALL(sys_connect, (uint32_t)fd, address(ELSEWHERE, 80), sizeof(struct user_sockaddr_in));
+}
+
+HOST_TEST(what_is_for_another_network_goes_by_a_gateway)
+{
+    begin();
+    if_transmit = goes_elsewhere;
+    int fd = k_socket(), udp = CALL(sys_socket, USER_AF_INET, USER_SOCK_DGRAM, 0);
+    CHECK_EQUAL(connect_elsewhere(fd), -ENETUNREACH);
+    CHECK_EQUAL(connect_elsewhere(udp), -ENETUNREACH);
+    CHECK_EQUAL(route_add(0, 0, PEER_IP, 0), 0);
+    CHECK_EQUAL(sent_elsewhere, 0);
+    CHECK_EQUAL(connect_elsewhere(fd), -EINPROGRESS);
+    CHECK_EQUAL(sent_elsewhere, 1);
+    CHECK_EQUAL(connect_elsewhere(udp), 0);
+    CHECK_EQUAL(CALL(sys_sendto, (uint32_t)udp, USER_AT, 5, 0, 0, 0), 5);
+    CHECK_EQUAL(sent_elsewhere, 2);
+    CHECK_EQUAL(route_delete(0, 0, 0), 0);
+    CHECK_EQUAL(CALL(sys_sendto, (uint32_t)udp, USER_AT, 5, 0, 0, 0), 5); /* lost, and counted */
+    CHECK_EQUAL(net_counts().no_route, 1);
+    close_all();
+    all_has_gone();
+}
+
 /* RFC 5961: only a reset with the next expected number counts; another in the window gets a challenge ACK. */
 HOST_TEST(resets_end_a_connection_only_with_the_right_number)
 {

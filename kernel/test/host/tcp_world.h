@@ -14,6 +14,7 @@
 #include "lib/random.h"
 #include "lock/event.h"
 #include "mem/zone.h"
+#include "net/route.h"
 #include "sched/designated.h"
 #include "sched/master.h"
 #include "sched/sched.h"
