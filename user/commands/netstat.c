@@ -88,17 +88,22 @@ static int print_interfaces(void)
     return 0;
 }
 
+static void print_pool(const char *what, const struct user_mbuf_pool *p)
+{
+    printf("%-8s %6lu %7lu %7lu %7lu %7lu %7lu %7lu\n", what, (unsigned long)p->bytes, (unsigned long)p->in_use,
+           (unsigned long)p->peak, (unsigned long)p->most, (unsigned long)p->free, (unsigned long)p->denied,
+           (unsigned long)p->waits);
+}
+
 static int print_memory(void)
 {
     struct user_mbuf_status m;
-    struct user_net_status n;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0 || ioctl(fd, USER_SIOCMBUFSTATUS, &m) || ioctl(fd, USER_SIOCNETSTATUS, &n))
+    if (fd < 0 || ioctl(fd, USER_SIOCMBUFSTATUS, &m))
         return failed();
-    printf("%lu buffers of %lu bytes in use, %lu free ones cached, at most %lu, in %lu pages\n",
-           (unsigned long)m.in_use, (unsigned long)m.bytes, (unsigned long)m.cached, (unsigned long)m.peak,
-           (unsigned long)m.pages);
-    printf("%lu allocations denied\n%lu TCP sockets\n", (unsigned long)m.denied, (unsigned long)n.connections - 1);
+    puts("Pool      Bytes  In use    Peak   Limit    Free  Denied   Waits");
+    print_pool("mbufs", &m.mbufs);
+    print_pool("clusters", &m.clusters);
     return 0;
 }
 

@@ -77,7 +77,7 @@ if [ "$1" = all ]; then
     of netstat -s
     says "counters" "* icmp_in${line}* tx_down${line}*"
     of netstat -m
-    says "memory" "* buffers of 1528 bytes in use*0 allocations denied*TCP sockets"
+    says "memory" "Pool*${line}mbufs *${line}clusters *"
     check "the end" "$(echoes 1 10.0.0.2) $(echoes 1 10.0.0.2)" "yes yes"
 fi
 echo "@network checks=$checks failed=$failed"
