@@ -70,7 +70,7 @@ static void object_taken(const struct mbuf_pool *p, struct pool_object *o)
 /* All below with the pool's lock held. */
 static bool pool_has(const struct mbuf_pool *p, enum mbuf_use use)
 {
-    return !SLIST_EMPTY(&p->free) && p->in_use < p->may[use];
+    return p->free_count && p->in_use < p->may[use];
 }
 
 static void pool_wakeup(struct mbuf_pool *p)
@@ -92,8 +92,12 @@ void *pool_get(struct mbuf_pool *p, enum mbuf_use use)
     crit_t s = simple_lock_enter(&p->lock);
     struct pool_object *o = 0;
     if (likely(pool_has(p, use))) {
-        o = SLIST_FIRST(&p->free);
-        SLIST_REMOVE_HEAD(&p->free, link);
+        if (likely(p->hot_count)) {
+            o = p->hot[--p->hot_count];
+        } else {
+            o = SLIST_FIRST(&p->free);
+            SLIST_REMOVE_HEAD(&p->free, link);
+        }
         p->free_count--;
         p->least = MIN(p->least, p->free_count);
         p->in_use++;
@@ -114,7 +118,10 @@ void pool_put(struct mbuf_pool *p, void *object)
     struct pool_object *o = object;
     object_freed(p, o);
     crit_t s = simple_lock_enter(&p->lock);
-    SLIST_INSERT_HEAD(&p->free, o, link);
+    if (likely(p->hot_count < POOL_HOT))
+        p->hot[p->hot_count++] = o;
+    else
+        SLIST_INSERT_HEAD(&p->free, o, link);
     p->free_count++;
     p->in_use--;
     pool_wakeup(p);
@@ -165,6 +172,10 @@ static void pool_trim(struct mbuf_pool *p, uint32_t rest)
     struct objects gone = SLIST_HEAD_INITIALIZER(gone);
     struct pool_object *o, *last;
     crit_t s = simple_lock_enter(&p->lock);
+    while (p->hot_count) {
+        o = p->hot[--p->hot_count];
+        SLIST_INSERT_HEAD(&p->free, o, link);
+    }
     last = SLIST_FIRST(&p->free);
     for (uint32_t i = 1; last && i < rest; i++)
         last = SLIST_NEXT(last, link);

@@ -25,12 +25,16 @@
 /* Whose allocation it is: each has an eighth of the limit less than the one before. */
 enum mbuf_use { M_PROTOCOL, M_FRAME, M_USER, MBUF_USES };
 
+#define POOL_HOT 32
+
 struct zone;
 
 struct mbuf_pool {
     struct simple_lock lock;
+    uint32_t hot_count;
     SLIST_HEAD(, pool_object) free;
-    uint32_t free_count, least; /* least: the fewest that were free since the thread looked */
+    void *hot[POOL_HOT]; /* those freed last: no object is read or written here, so none is brought into a cache */
+    uint32_t free_count, least; /* of both; least: the fewest that were free since the thread looked */
     uint32_t in_use, may[MBUF_USES]; /* may: as many as each use may have */
     uint32_t low;
     bool wanted;       /* the thread is to look */

@@ -6,15 +6,17 @@
 #include "lib/panic.h"
 #include "net/socket.h"
 
+#define COPIED_MOST 768 /* bytes: a longer packet fills its cluster well enough */
+
 /*
- * A packet that fits into the last one is copied there, and the second one without a cluster in a row gets one, so that
- * many short ones do not hold much memory and are no long list.
+ * A short packet that fits into the last one is copied there, and the second one without a cluster in a row gets one,
+ * so that many short ones do not hold much memory and are no long list.
  */
 void sb_append(struct sockbuf *sb, struct mbuf *m)
 {
     struct mbuf *last = STAILQ_LAST(&sb->packets, mbuf, m_nextpkt);
     sb->cc += m->m_len;
-    if (last && m->m_len <= m_trailing(last)) {
+    if (last && m->m_len <= m_trailing(last) && m->m_len <= COPIED_MOST) {
         memcpy(last->m_data + last->m_len, m->m_data, m->m_len);
         last->m_len += m->m_len;
         m_free(m);

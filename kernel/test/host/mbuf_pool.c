@@ -182,7 +182,7 @@ HOST_TEST(a_pool_has_no_more_than_its_limit_and_returns_the_memory)
             a_second_passes(p);
             CHECK_EQUAL(pool_counts(p).free, FILL);
             CHECK_EQUAL(p->total, FILL);
-            CHECK(pool_counts(p).pages <= (which ? FILL / 2 : FILL / A_PAGE) + 3);
+            CHECK(pool_counts(p).pages <= (which ? FILL / 2 : FILL / A_PAGE) + 5);
         }
     }
     CHECK(pages - pages_free() <= 4);
@@ -204,7 +204,7 @@ HOST_TEST(what_is_free_in_pages_that_stay_is_used_first)
         pool_put(&mbuf_pool, objects[i]);
     a_second_passes(&mbuf_pool);
     a_second_passes(&mbuf_pool);
-    CHECK(pool_counts(&mbuf_pool).pages <= FILL / A_PAGE + 3);
+    CHECK(pool_counts(&mbuf_pool).pages <= FILL / A_PAGE + 5);
 }
 
 HOST_TEST(the_thread_is_woken_once_and_before_all_are_in_use)
@@ -355,7 +355,7 @@ HOST_TEST(what_is_done_to_a_free_one_is_noticed)
 
 static void check_counts(const struct mbuf_pool *p, uint32_t in_use)
 {
-    uint32_t free = 0;
+    uint32_t free = p->hot_count;
     const struct pool_object *o;
     SLIST_FOREACH(o, &p->free, link)
         free++;

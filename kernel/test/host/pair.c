@@ -309,6 +309,21 @@ HOST_TEST(who_waits_gets_what_the_other_end_does)
     all_has_gone();
 }
 
+/* Writes of 769 bytes and more take a cluster each, as a copy would cost more than the room; others share them. */
+HOST_TEST(long_writes_are_not_copied_again)
+{
+    for (uint32_t size = 768; size <= 1000; size += 232 / 8) {
+        make_pair();
+        unsigned had = objects;
+        for (uint32_t n = 0; n < 8; n++)
+            CHECK_EQUAL(pair_send(kept[0].file->data, &(struct transfer){.at = USER_AT, .left = size}, false), size);
+        CHECK_EQUAL(objects - had, size <= 768 ? 8 : 16);
+        close_end(0);
+        close_end(1);
+        all_has_gone();
+    }
+}
+
 /* Writes of any one size: no more than an mbuf, or an mbuf and a cluster, in two that are half full. */
 HOST_TEST(short_writes_hold_little_memory)
 {
