@@ -117,7 +117,7 @@ class Case:
         case = cls(seed, kind, choose.choice(boots_behind() if behind else boots(kind)), nodes)
         add = case.options.extend
         # Most rings end by themselves before it; for Ethernet, nearly all cycles after that would print results.
-        whole = 600_000 if kind == "ring" else 600_000 if "behind" in case.boot.bootargs else 130_000
+        whole = 600_000 if kind == "ring" else 1_300_000 if "behind" in case.boot.bootargs else 800_000
         cut_off = choose.choice((choose.randrange(1, 100_000), whole, whole))
         add(["--nodes", nodes, "--max-cycles", f"+{cut_off}"])
         if kind == "ring":
