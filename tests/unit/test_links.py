@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from support.cache import REPO
 
 INDEX = "docs/index.md"
-MOST_WORDS = 39_800, 10_300     # of all manuals together: written, and generated (tables of results, registers)
+MOST_WORDS = 39_800, 12_300     # of all manuals together: written, and generated (tables of results, registers)
 MADE = re.compile(r"<!-- begin ([\w-]+):.*?<!-- end \1 -->|<!-- ([\w ]+): python -m hw.docs -->.*?<!-- end of \2 -->",
                   re.DOTALL)
 NO_PROSE = re.compile(r"^```.*?^```|<!--.*?-->", re.DOTALL | re.MULTILINE)
