@@ -186,7 +186,7 @@ static struct route *route_make_room(void)
     return r;
 }
 
-/* A host's route gets another gateway as a new entry: who has the old one goes on with it. */
+/* A host's route gets another gateway as a new entry: a packet under way keeps the old one. */
 void route_redirect(uint32_t to, uint32_t gateway, uint32_t from)
 {
     struct route *r = is_gateway(gateway) && ip_is_other_host(to) && !on_network(to)

@@ -12,6 +12,7 @@
 
 #include "lib/random.h"
 #include "test/host/host.h"
+#include "test/host/objects.h"
 #include "test/host/limits.h"
 #include "test/host/peer.h"
 #include "test/host/pools.h"
@@ -27,35 +28,7 @@ uint32_t clock_hz(void)
 }
 
 static struct random dice;
-static unsigned objects, wakeups;
-static bool memory_is_out;
-static unsigned fails_at; /* the allocation that fails: the next is 1; 0: none */
-
-void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
-{
-    (void)c;
-    if (memory_is_out || (fails_at && !--fails_at))
-        return 0;
-    objects++;
-    void *object = aligned_alloc(64, (z->size + 63) & ~63u);
-    CHECK(object);
-    memset(object, 0xdb, z->size);
-    return object;
-}
-
-void zone_free_slow(struct zone *z, struct zone_cache *c, void *object)
-{
-    (void)z, (void)c;
-    CHECK(objects);
-    objects--;
-    free(object);
-}
-
-struct zone_counts zone_counts(const struct zone *z)
-{
-    (void)z;
-    return (struct zone_counts){.in_use = objects};
-}
+static unsigned wakeups;
 
 uint64_t cycles64(void)
 {

@@ -10,6 +10,7 @@
 
 #include "lib/random.h"
 #include "test/host/host.h"
+#include "test/host/objects.h"
 #include "test/host/limits.h"
 #include "test/host/pools.h"
 
@@ -22,35 +23,8 @@ uint32_t clock_hz(void)
 }
 
 static struct random dice;
-static unsigned objects, files_open;
-static unsigned fails_at; /* the allocation that fails: the next is 1; 0: none */
+static unsigned files_open;
 static uint8_t user[MOST];
-
-void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
-{
-    (void)c;
-    if (fails_at && !--fails_at)
-        return 0;
-    objects++;
-    void *object = aligned_alloc(64, (z->size + 63) & ~63u);
-    CHECK(object);
-    memset(object, 0xdb, z->size);
-    return object;
-}
-
-void zone_free_slow(struct zone *z, struct zone_cache *c, void *object)
-{
-    (void)z, (void)c;
-    CHECK(objects);
-    objects--;
-    free(object);
-}
-
-struct zone_counts zone_counts(const struct zone *z)
-{
-    (void)z;
-    return (struct zone_counts){.in_use = objects};
-}
 
 struct file *file_create(const struct file_ops *ops, void *data, uint32_t kind, uint32_t flags)
 {

@@ -12,6 +12,7 @@
 #include "lib/random.h"
 #include "lock/lock.h"
 #include "test/host/host.h"
+#include "test/host/objects.h"
 #include "test/host/pools.h"
 #include "test/host/peer.h"
 
@@ -20,33 +21,8 @@
 
 const bool if_ether_in_threads = true;
 static struct random dice;
-static unsigned objects, sent;
+static unsigned sent;
 static uint8_t frame[ETHER_HEADER + 60]; /* the beginning of the last one sent */
-
-void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
-{
-    (void)c;
-    objects++;
-    void *object = aligned_alloc(64, (z->size + 63) & ~63u);
-    CHECK(object);
-    memset(object, 0xdb, z->size);
-    return object;
-}
-
-void zone_free_slow(struct zone *z, struct zone_cache *c, void *object)
-{
-    (void)z, (void)c;
-    CHECK(objects);
-    CHECK_EQUAL(host_locks_held, 0);
-    objects--;
-    free(object);
-}
-
-struct zone_counts zone_counts(const struct zone *z)
-{
-    (void)z;
-    return (struct zone_counts){.in_use = objects};
-}
 
 uint64_t cycles64(void)
 {

@@ -1,4 +1,4 @@
-/* Joins the processes of one run by MPI: a shared library for --ranks-library, built by `interlock build --mpi`. */
+/* Joins the processes of one run by MPI: a shared library for --ranks-library, built by `interlock sim --mpi`. */
 #include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
